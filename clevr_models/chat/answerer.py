@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.http_exchange import StatusError
+from trex.clevr_models.adapters.http_exchange import AbandonedError, StatusError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import sampled, token_mass
 from trex.clevr_models.chat.cost import Cost
-from trex.clevr_models.chat.errors import AbandonedError, LogProbsRefusedError
+from trex.clevr_models.chat.errors import LogProbsRefusedError
 from trex.clevr_models.chat.fields import LOG_PROBS, REFUSING, Fields, LearntFields, refused_field
 from trex.clevr_models.chat.prompt import filled
 from trex.clevr_models.chat.reply import USE_SAMPLES, Said, read_reply

@@ -6,7 +6,6 @@ to show by `trex.clevr_models.adapters.http_reason`.
 
 from __future__ import annotations
 
-from trex.clevr_models.adapters.http_exchange import AbandonedError as AbandonedError
 from trex.foundation.errors import ModelError
 
 

@@ -24,9 +24,9 @@ from trex.bank.disk import (
     prune_banks,
     stored_banks,
 )
+from trex.bank.lock_holders import is_suspended, lock_holder, named
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
-from trex.foundation.lock_holders import is_suspended, lock_holder, named
 from trex.foundation.locked_folder import closed_on_error, is_busy
 from trex.render.cache_bound import LOOKS
 

@@ -20,7 +20,7 @@ from trex.query.question import named_answers
 from trex.query.shipped import query_path
 from trex.runs.folder import check_out
 from trex.runs.place import RUNS
-from trex.runs.trusted_plan import trusted_plan
+from trex.runs.trust import trusted_plan
 from trex.scenes.prior import ScenePrior
 from trex.worlds.registry import SHIPPED, model_shown
 from trex.worlds.world import Plan

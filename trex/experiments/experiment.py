@@ -23,7 +23,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.place import RUNS
-from trex.runs.trusted_plan import trusted_plan
+from trex.runs.trust import trusted_plan
 from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost

@@ -21,8 +21,10 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.home import STATE, own_folder
 from trex.foundation.parse import parse_json
+from trex.query import toml_file
 from trex.query.schema import Query
-from trex.worlds.registry import is_shipped
+from trex.worlds.registry import is_shipped, make_plan
+from trex.worlds.world import Plan
 
 OWN_FOLDERS = "TREX_TRUST"  # folders in or below which every query file is the user's own
 LIMIT = 1 << 16
@@ -93,6 +95,16 @@ def check_query(path: Path, query: Query, overrides: Sequence[str] = ()) -> None
     named = named_code(query, overrides)
     if named and not _is_in_own_folder(path):
         _check(path, named, "is a new query file", "repeat the command with --trust (in Python: trust=True)")
+
+
+def trusted_plan(path: Path, overrides: Sequence[str], own: Sequence[str]) -> Plan:
+    """The plan for a query file, see `trex.worlds.query_plan`; of the overrides, `own` are the user's.
+
+    InputError before anything that the file or the other overrides name is loaded, unless this user has trusted it.
+    """
+    query = toml_file.parse_query(toml_file.read_text(path), str(path), overrides)
+    check_query(path, query, own)
+    return make_plan(query, path.parent)
 
 
 def _is_in_own_folder(path: Path) -> bool:

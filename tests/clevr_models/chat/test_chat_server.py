@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tests.serving.chat_server import Fault, Replies, chat_server, completion
 from tests.serving.http_scripts import Waits
 from trex.clevr_models.adapters import http_exchange
+from trex.clevr_models.adapters.http_exchange import AbandonedError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat import sampled, token_mass
@@ -25,7 +26,6 @@ from trex.clevr_models.chat.chat_model import load_chat
 from trex.clevr_models.chat.cost import Cost, Meter
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
 from trex.clevr_models.chat.errors import (
-    AbandonedError,
     EchoedKeyError,
     MalformedReplyError,
     NoLogProbsError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from tests.clevr_models.chat.test_chat_search import SECRET, SERVED, red_things
+from tests.clevr_models.chat.test_chat_search import SERVED, red_things
 from tests.running.command_line import trex
 from tests.running.runs import write_query
 from tests.serving.chat_server import ChatServer, Fault, chat_server
@@ -20,6 +21,8 @@ from trex.clevr_models.chat.endpoint import BASE_URL, KEY
 from trex.cli.app import app
 
 SERVE = "serve"
+# Of this process alone: another that runs the same tests has its own in its list of processes.
+SECRET = f"sk-planted-{os.getpid()}-in-the-environment"
 EXPERIMENT = """
 title = "Two answers"
 source = "made here"

@@ -27,7 +27,7 @@ from trex.scenes.questions.english import parse
 from trex.scenes.vocabulary import CLEVR
 from trex.search.judging.fail_if import parse_fail_if
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ROOMS = ("clevr_models", "trex", "scenes", "render", "inference", "mnist_models", "artifacts", "foundation")
 ADVICE = re.compile(r"(?:^|; |, or |, and )write ")
 ASKED: Keywords = {"question": "How many cubes are there?", "answer": "1", "preset": "fake", "model": "fake"}

@@ -1,0 +1,1 @@
+"""Chat and web services: what their replies and refusals mean."""

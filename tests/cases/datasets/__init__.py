@@ -1,0 +1,1 @@
+"""Folders of pictures, scenes and questions in forms that people have."""

@@ -1,0 +1,1 @@
+"""Homes, locks, races, and what a run folder survives."""

@@ -1,0 +1,1 @@
+"""Models in Python, in ONNX files and of transformers."""

@@ -1,0 +1,1 @@
+"""Files, texts and code of others."""
