@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer, probe_pictures
-from trex.clevr_models.interface.answers import UNPARSED
+from trex.clevr_models.interface.answers import MOST, UNPARSED
 from trex.clevr_models.interface.question import Question
-
-FEW = 0.5  # of the probability: with more of it on no answer, the model does not answer as it is asked to
 
 
 class PromptedAnswerer(Protocol):
@@ -73,7 +71,7 @@ def unparsed_note(labels: Sequence[str], probabilities: Sequence[float]) -> str:
         return ""
     rows = np.reshape(probabilities, (len(probe_pictures()), len(labels)))
     share = float(rows[:, labels.index(UNPARSED)].mean())
-    if share <= FEW:
+    if share <= MOST:
         return ""
     return (
         f"the model does not answer about the two trial pictures: {100 * share:.0f}% of the probability is {UNPARSED}. "

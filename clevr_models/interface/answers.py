@@ -10,3 +10,4 @@ SHAPES = ("cube", "sphere", "cylinder")
 SIZES = ("large", "small")
 ANSWERS = (*COUNTS, *BOOLEANS, *COLORS, *MATERIALS, *SHAPES, *SIZES)
 UNPARSED = "<unparsed>"  # the label of replies that are none of them, for models that reply in words
+MOST = 0.5  # of the probability: with more of it on no answer, a model does not answer as it is asked to

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trex.clevr_models.interface.answers import UNPARSED
+from trex.clevr_models.interface.answers import MOST, UNPARSED
 from trex.foundation.percent import percent
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR, Record
-
-FEW = 0.5  # of the probability on random scenes
 
 
 def no_answer_remarks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
@@ -21,7 +19,7 @@ def no_answer_remarks(manifest: Manifest, records: Sequence[Record]) -> tuple[st
     if UNPARSED not in labels or not rows:
         return ()
     share = float(np.exp([row[labels.index(UNPARSED)] for row in rows]).mean())
-    if share <= FEW:
+    if share <= MOST:
         return ()
     return (
         f"The model seldom answers: on random scenes {percent(share)} of the probability is {UNPARSED}, so what is "
