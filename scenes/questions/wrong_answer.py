@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.program_json import program_to_json
 from trex.scenes.questions.programs import Program
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
@@ -21,7 +22,7 @@ class WrongAnswer:
     def is_wrong(self, scene: Scene) -> bool:
         """Whether each of the answers is wrong of this scene; False if CLEVR has no answer to the question there."""
         truth = true_answer(self.program, scene)
-        return truth != NO_ANSWER and truth not in self.answers
+        return truth != NO_ANSWER and not any(is_same(truth, answer) for answer in self.answers)
 
     @property
     def words(self) -> str:

@@ -12,6 +12,7 @@ from trex.foundation.fields import Hash, LogProb, Number
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.wording import rate_words
 from trex.runs.folder import RunFolder
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 
 FOLDER = "confirmations"
@@ -41,12 +42,12 @@ class Confirmed:
     @property
     def is_wrong(self) -> bool:
         """Whether the answer at the other preset is wrong."""
-        return self.truth != NO_ANSWER and self.after.answer != self.truth
+        return self.truth != NO_ANSWER and not is_same(self.after.answer, self.truth)
 
     @property
     def was_wrong(self) -> bool:
         """Whether the answer was wrong in the search."""
-        return self.truth != NO_ANSWER and self.before.answer != self.truth
+        return self.truth != NO_ANSWER and not is_same(self.before.answer, self.truth)
 
     @property
     def verdict(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from trex.inference.attribution.leave_one_out import LOWEST_LOG, margin
 from trex.inference.types import Floats
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 
 Compared = Literal["truth", "answer", "level set"]
@@ -22,18 +23,19 @@ def compared(answer: str, truth: str, *, is_torn: bool = False) -> Compared:
     """
     if is_torn:
         return "level set"
-    return "answer" if truth in (NO_ANSWER, answer) else "truth"
+    return "answer" if truth == NO_ANSWER or is_same(answer, truth) else "truth"
 
 
 def is_right(answer: str, truth: str) -> bool:
     """Whether an answer is the true one; False if there is none."""
-    return truth not in ("", NO_ANSWER) and answer == truth
+    return truth not in ("", NO_ANSWER) and is_same(answer, truth)
 
 
 def distance_from_right(log_probs: Floats, labels: tuple[str, ...], truth: str) -> float:
     """Log odds of the best wrong answer over the true one, (K,) -> number; below 0 the model is right."""
-    if truth in labels:
-        return -margin(log_probs, labels.index(truth))
+    right = next((k for k, label in enumerate(labels) if is_same(label, truth)), None)
+    if right is not None:
+        return -margin(log_probs, right)
     return max(float(np.max(log_probs)), LOWEST_LOG) - LOWEST_LOG
 
 

@@ -21,6 +21,7 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hit import Hit, count_known
 from trex.search.results import Results
@@ -221,8 +222,8 @@ def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], 
         (pair, truth) for pair, truth in zip(shared, truths, strict=True) if truth not in (None, NO_ANSWER)
     ]
     right = paired(
-        [_answer(one, a) == truth for (a, _), truth in known],
-        [_answer(other, b) == truth for (_, b), truth in known],
+        [is_same(_answer(one, a), truth) for (a, _), truth in known],
+        [is_same(_answer(other, b), truth) for (_, b), truth in known],
     )
     rows = [
         (f"{world_of(one.manifest).noun.many} in the level set ({_targets(one, other)})", hits),

@@ -15,6 +15,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.printable import escaped
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
+from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.program_json import program_from_json, program_to_json
 from trex.search.results import read_results
 from trex.suite.add_audit import AuditSelection, add_failures, select_audit
@@ -66,7 +67,9 @@ def _select(run: Path, only_confirmed: bool) -> _Selection:
         )
     program = program_to_json(exported.manifest.question.program)
     program_from_json(program)  # a suite is read with CLEVR's words alone
-    wrong = [item for item in exported.items if item.truth is not None and item.answer != item.truth]
+    wrong = [
+        item for item in exported.items if item.truth is not None and not is_same(item.answer, item.truth)
+    ]
     if not wrong:
         problem = f"{run} has no hit with a wrong answer"
         raise InputError(f"{problem}; a suite keeps failures, so leave this run out")

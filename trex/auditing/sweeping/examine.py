@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.auditing.sweeping.records import Answer, Examined, Mistake
+from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import short
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.scenes.conditions import Asked, Facts
 from trex.scenes.misreading import Answered, Misreading, census, explain
+from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions
 from trex.scenes.questions.families import Family as QuestionFamily
@@ -54,7 +58,14 @@ class Asker:
 
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
         """What the model says to each question about a picture (H, W, 3)."""
-        return ask_all(self.model, image, [question_of(self.words(one), one.program) for one in questions])
+        said = ask_all(self.model, image, [question_of(self.words(one), one.program) for one in questions])
+        for answer in {one.answer for one in said} - set(ANSWERS):
+            if (clevrs := answer_of(answer)) in ANSWERS:
+                raise InputError(
+                    f"model {self.model.name!r} names an answer {short(answer)}, which an audit would count as wrong; "
+                    f"name it {clevrs!r}, as CLEVR does"
+                )
+        return said
 
     def words(self, question: SceneQuestion) -> str:
         """The question in English."""
