@@ -13,10 +13,11 @@ from pathlib import Path
 from tests.serving.served import Answer, Site, answering
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
 from trex.labelling.label_app import make_label_app
-from trex.labelling.poll import Log, Poll
-from trex.labelling.serving import label_access
-from trex.labelling.shown import Shown, read_shown
-from trex.labelling.vote_log import VoteLog
+from trex.labelling.pages import label_access
+from trex.labelling.poll import Poll
+from trex.labelling.polls import read_shown
+from trex.labelling.survey import Shown
+from trex.labelling.votes import VoteLog
 from trex.repair.distill import distill
 from trex.repair.folder import open_repair
 from trex.repair.identify import identify
@@ -49,7 +50,7 @@ def shown_of(path: Path) -> Shown:
 
 
 @contextmanager
-def polled(path: Path, log: Log | None = None) -> Iterator[Site]:
+def polled(path: Path, log: VoteLog | None = None) -> Iterator[Site]:
     """Its page, with another log if one is given."""
     shown = shown_of(path)
     poll = Poll(shown, VoteLog(path, shown) if log is None else log)

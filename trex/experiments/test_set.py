@@ -10,7 +10,7 @@ from trex.baseline.count import PlannedQuery, SourceResult, score_examples
 from trex.baseline.run import empty_baseline
 from trex.baseline.stored import StoredBaseline
 from trex.experiments.experiment_file import Cell
-from trex.labelling.marking import write_with_earlier_marks
+from trex.labelling.polls import write_with_earlier_marks
 from trex.worlds.query_plan import check
 
 TEST_SET = "test-set"  # a folder beside those of the cells
@@ -19,7 +19,7 @@ TEST_SET = "test-set"  # a folder beside those of the cells
 def count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Path) -> SourceResult:
     """Count every cell's query on the pictures of a data folder; each model scores a picture once.
 
-    Writes the queries with mistakes as a baseline for `trex mark`, and takes over the marks that its mistakes have.
+    Writes the queries with mistakes as a baseline for `trex label`, and takes over the marks that its mistakes have.
     """
     plans = [check(query, cell.ways[0]) for cell in chosen]
     planned = [

@@ -12,11 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from trex.foundation.errors import InputError
-from trex.labelling.annotator import check_pseudonym
+from trex.labelling.pages import COMMAND
 from trex.labelling.poll import Poll
-from trex.labelling.shown import PNG
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import UnsavedVote
+from trex.labelling.polls import PNG
+from trex.labelling.votes import UnsavedVote, Vote, check_pseudonym
 from trex.monitor.serve_guard import Access, Guard
 from trex.monitor.serve_login import READ, add_login, read_form
 from trex.pages.page import TEMPLATES, page
@@ -43,7 +42,7 @@ def make_label_app(poll: Poll, access: Access) -> Guard:
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
-    add_login(app, access, poll.shown.survey.command)
+    add_login(app, access, COMMAND)
     return Guard(app, access)
 
 

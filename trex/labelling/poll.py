@@ -1,33 +1,18 @@
-"""A poll: what each annotator is shown next, and their votes, of which two at once lose nothing."""
+"""A poll: the order in which each annotator sees the pictures, what is next, and votes that several give at once."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from trex.labelling.annotator import order_of
-from trex.labelling.shown import Shown
-from trex.labelling.tally import Tally, Vote
+from trex.labelling.survey import Shown
+from trex.labelling.votes import Vote, VoteLog
 
 REMEMBERED = 64  # orders of annotators
-
-
-class Log(Protocol):
-    """Where votes go: a vote is on the disk when `append` returns."""
-
-    @property
-    def tally(self) -> Tally:
-        """The votes that stand."""
-        ...
-
-    def append(self, vote: Vote) -> None:
-        """Check a vote, write it and count it."""
-        ...
-
-    def close(self) -> None:
-        """Close the files."""
-        ...
+WORD = 0xFFFFFFFF
+OFFSET, PRIME = 0x811C9DC5, 0x01000193  # FNV-1a of 32 bits, http://www.isthe.com/chongo/tech/comp/fnv/
 
 
 class Turn(NamedTuple):
@@ -42,7 +27,7 @@ class Turn(NamedTuple):
 class Poll:
     """The pictures and the votes on them; safe to use from several threads."""
 
-    def __init__(self, shown: Shown, log: Log) -> None:
+    def __init__(self, shown: Shown, log: VoteLog) -> None:
         self.shown, self._log, self._lock = shown, log, threading.Lock()
         self._order = lru_cache(REMEMBERED)(
             lambda annotator: order_of(annotator, tuple(shown.pictures), shown.key)
@@ -66,3 +51,25 @@ class Poll:
         with self._lock:
             self._log.close()
             return {annotator: len(cast) for annotator, cast in self._log.tally.votes.items()}
+
+
+def order_of(annotator: str, names: Sequence[str], key: str) -> tuple[str, ...]:
+    """The pictures in this annotator's order, which depends on nothing but the key, the pseudonym and the names.
+
+    Sorted by a hash. `label_export.js` has the same function, so that exported pages show the same order.
+    """
+    start = _fnv(f"{key} {annotator} ", OFFSET)
+    return tuple(sorted(names, key=lambda name: (_stirred(_fnv(name, start)), name)))
+
+
+def _fnv(text: str, state: int) -> int:
+    for byte in text.encode():
+        state = ((state ^ byte) * PRIME) & WORD
+    return state
+
+
+def _stirred(state: int) -> int:
+    """The last step of MurmurHash3, after which names that differ in one digit are far apart."""
+    state = ((state ^ state >> 16) * 0x85EBCA6B) & WORD
+    state = ((state ^ state >> 13) * 0xC2B2AE35) & WORD
+    return state ^ state >> 16

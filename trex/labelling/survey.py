@@ -1,9 +1,10 @@
-"""What annotators are asked, in words, which labels they may give, and the commands that go with it."""
+"""What annotators are shown: pictures as PNG files, a question, and the labels that they may give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from trex.mnist_models.data.signs.names import GROUPS, NAMES
@@ -32,29 +33,48 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """The question of a poll, its buttons, and the commands that collect and count votes."""
+    """The question of a poll, its buttons, and the command that counts its votes."""
 
     question: str
     task: str  # "You see one picture at a time and " continues so
     subject: str  # "this repair"
     choices: tuple[Choice, ...]  # the last one has a line of its own
-    command: str  # names no folder: the login shows it to everybody
-    serve: str
+    folder: Path  # that `trex label` takes
     count: str
+
+    @property
+    def serve(self) -> str:
+        """The command that serves the page."""
+        return f"trex label {self.folder} --serve"
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """The groups of the choices, those of groups in their order; none if the choices stand by themselves."""
-        titles = sorted({(one.key[0], one.group) for one in self.choices if one.group})
+        titles = sorted({(each.key[0], each.group) for each in self.choices if each.group})
         return tuple(
-            Group(title, key, tuple(one for one in self.choices if one.group == title))
+            Group(title, key, tuple(each for each in self.choices if each.group == title))
             for key, title in titles
         )
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that a vote may have."""
-        return tuple(one.label for one in self.choices)
+        return tuple(each.label for each in self.choices)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The pictures' PNG files by name, the survey, the digest of the pictures, and the key of all orders.
+
+    The key is no seed: who knows the seed could repeat the draw and learn which pictures are checks. `captions` has
+    what stands beside a picture, if anything does; `examples` the PNG file of an example of a label, if there is one.
+    """
+
+    pictures: Mapping[str, bytes]
+    survey: Survey
+    digest: str
+    key: str
+    captions: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def class_choices(classes: Sequence[str]) -> tuple[Choice, ...]:

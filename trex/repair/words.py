@@ -73,7 +73,7 @@ def vote_words(pictures: Path, place: Path) -> str:
     """How people vote on the pictures."""
     return (
         f"pictures to vote on: {pictures}/p*.png\n"
-        f"people vote in a browser: trex repair label {place} --serve; elsewhere: --export PAGE\n"
+        f"people vote in a browser: trex label {place} --serve; elsewhere: --export PAGE\n"
         "votes go into a CSV file with the columns picture,annotator,label: the name of the picture without .png, the "
         'annotator\'s name, and a class or "none"\n'
         f"then: trex repair label {place} --votes FILE.csv\n"

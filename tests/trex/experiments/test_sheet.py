@@ -27,9 +27,8 @@ from trex.experiments.record import TestSetCounts as Counts  # pytest collects n
 from trex.experiments.sheet.canvas import LIMIT, packed
 from trex.experiments.sheet.sheet import SHEET, panels, write_sheet
 from trex.experiments.test_set import TEST_SET
-from trex.labelling.marking import marking, write_marks
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VoteLog
+from trex.labelling.polls import marking, write_marks
+from trex.labelling.votes import Vote, VoteLog
 from trex.mnist_models.card import recorded_accuracy
 from trex.mnist_models.load import SHIPPED, weights_path
 from trex.pages.figures import COLORS, INK
@@ -158,7 +157,7 @@ def test_marks_of_the_test_set_reach_record_and_table(outcome: Outcome) -> None:
     assert counts.marks.unmarked == counts.mistakes - 1 and counts.examined == N_TEST
     assert "1 with a wrong label" in (outcome.folder / "experiment.md").read_text()
     assert read_outcome(outcome.folder) == record
-    assert f"trex mark {place} --serve" in (outcome.folder / "experiment.html").read_text()
+    assert f"trex label {place} --serve" in (outcome.folder / "experiment.html").read_text()
 
 
 def test_a_record_names_no_folder_of_this_machine(outcome: Outcome) -> None:

@@ -16,9 +16,9 @@ from tests.serving.browser import chromium, console, open_page
 from tests.serving.labelling import TOKEN, polled, shown_of
 from tests.worlds.repair_toy import toy
 from trex.inference.repair.votes import NONE
-from trex.labelling.annotator import order_of
-from trex.labelling.export import write_page
-from trex.labelling.vote_log import read_tally
+from trex.labelling.pages import write_page
+from trex.labelling.poll import order_of
+from trex.labelling.votes import read_tally
 from trex.repair.votes_file import parse_votes
 
 WIDE = "return document.documentElement.scrollWidth <= innerWidth"

@@ -1,4 +1,4 @@
-"""`trex repair label --serve`, `--export` and `--voters people`, as they are typed; a server that is killed."""
+"""`trex label` of a repair and `trex repair label --voters people`, as they are typed; a server that is killed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from tests.running.command_line import refused, trex, trex_done
 from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of, started
 from tests.serving.served import Site
 from tests.worlds.repair_toy import toy, tree
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, VoteLog, read_tally
+from trex.labelling.votes import VOTES, Vote, VoteLog, read_tally
 
 
 class Crowd:
@@ -48,7 +47,7 @@ class Crowd:
 @pytest.mark.process
 def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> None:
     shown = shown_of(folder)
-    with started("repair", "label", folder) as (process, site):
+    with started("label", folder) as (process, site):
         crowd = Crowd(site)
         for _ in range(12):
             assert crowd.enough.acquire(timeout=120)
@@ -60,7 +59,7 @@ def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> 
     for name, answered in crowd.answered.items():
         kept = list(tally.of(name))
         assert kept[: len(answered)] == answered and len(kept) <= len(answered) + 1
-    with started("repair", "label", folder) as (process, site):
+    with started("label", folder) as (process, site):
         ada = Annotator(site, "Ada")
         assert f"Picture {len(tally.of('Ada')) + 1} of 23" in ada.look().text
         assert ada.vote("right").status == 303
@@ -101,7 +100,7 @@ def test_served_votes_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    told = trex_done("repair", "label", folder, "--export", page).stdout
+    told = trex_done("label", folder, "--export", page).stdout
     assert (
         page.read_text().count("data:image/png") == 23
         and f"trex repair label {folder} --votes FILE.csv" in told
@@ -111,27 +110,22 @@ def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--serve --voters people", "--voters does not apply: --serve only collects votes"),
-        ("--serve --export page.html", "--export does not apply"),
-        ("--serve --port 70000", "--port 70000 is not a port"),
-        ("--serve --token short", "the token has only 5 characters"),
-        ("--port 8000", "--port does not apply: only the served page"),
-        ("--export nowhere/page.html", "--export nowhere/page.html cannot be written"),
-        ("--export . --votes votes.csv", "--votes does not apply: --export only writes the page"),
-        ("--voters peple", "did you mean 'people'"),
-        ("--voters committee --votes votes.csv", "--votes does not apply"),
-        ("--voters committee --without Ada", "--without does not apply"),
+        ("label --serve --export page.html", "--export does not apply: --serve only collects votes"),
+        ("label --votes votes.csv", "the votes of a repair are counted with: trex repair label"),
+        ("repair label --voters peple", "did you mean 'people'"),
+        ("repair label --voters committee --votes votes.csv", "--votes does not apply"),
+        ("repair label --voters committee --without Ada", "--without does not apply"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_and_nothing_is_written(
     folder: Path, words: str, told: str
 ) -> None:
     before = tree(folder)
-    refused(trex("repair", "label", folder, *words.split()), told)
+    refused(trex(*words.split(), folder), told)
     assert tree(folder) == before
 
 
 def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    result = trex("repair", "label", folder, "--serve")
-    refused(result, "trex repair label --serve needs uvicorn", "pip install 'bayes-trex[farm]'")
+    result = trex("label", folder, "--serve")
+    refused(result, "trex label --serve needs uvicorn", "pip install 'bayes-trex[farm]'")

@@ -14,10 +14,9 @@ import pytest
 from tests.serving.html_page import Page
 from tests.serving.labelling import QUERY, items_of, shown_of
 from tests.worlds.repair_toy import toy, toy_folder, toy_query
-from trex.labelling.annotator import order_of
-from trex.labelling.export import export_page
-from trex.labelling.shown import Shown
-from trex.labelling.survey import class_choices
+from trex.labelling.pages import export_page
+from trex.labelling.poll import order_of
+from trex.labelling.survey import Shown, class_choices
 from trex.repair.label import RESULT, LabelResult, label_by_files
 from trex.repair.records import read_record
 from trex.repair.votes_file import parse_votes

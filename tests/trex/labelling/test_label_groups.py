@@ -24,14 +24,12 @@ from tests.serving.labelling import TOKEN, Annotator, shown_of
 from tests.serving.served import Site, answering
 from tests.trex.labelling.test_label_browser import fits, press, said
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
-from trex.labelling.export import export_page, write_page
 from trex.labelling.label_app import make_label_app
+from trex.labelling.pages import export_page, label_access, write_page
 from trex.labelling.poll import Poll
-from trex.labelling.serving import label_access
-from trex.labelling.shown import Shown, read_shown
-from trex.labelling.survey import class_choices
-from trex.labelling.tally import Tally
-from trex.labelling.vote_log import VoteLog
+from trex.labelling.polls import read_shown
+from trex.labelling.survey import Shown, class_choices
+from trex.labelling.votes import Tally, VoteLog
 from trex.mnist_models.data.signs.names import GROUPS, NAMES
 from trex.repair.distill import distill
 from trex.repair.identify import identify

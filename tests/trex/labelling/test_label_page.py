@@ -10,8 +10,8 @@ import pytest
 from tests.serving.html_page import Page
 from tests.serving.labelling import TOKEN, Annotator, items_of, polled, shown_of
 from tests.worlds.repair_toy import tree
-from trex.labelling.annotator import order_of
-from trex.labelling.vote_log import read_tally
+from trex.labelling.poll import order_of
+from trex.labelling.votes import read_tally
 from trex.repair.pictures import NOT
 
 LABELS = ("left", "right", "none")
@@ -186,7 +186,7 @@ def test_nothing_is_shown_without_the_token_and_nothing_else_with_it(folder: Pat
         for path in ("/", "/people/Ada", "/pictures/p00000.png", "/static/label.js", "/none"):
             assert site.get(path).status == 401
             assert site.get(path, Accept="text/html").headers["location"] == "/login"
-        assert "trex repair label --serve" in site.get("/login").text
+        assert "trex label --serve" in site.get("/login").text
         cookie = Annotator(site, "Ada").cookie
         for path in (
             "/pictures/items.safetensors", "/pictures/p00000", "/pictures/../items.safetensors", "/pictures/p99999.png",

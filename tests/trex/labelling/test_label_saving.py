@@ -15,8 +15,7 @@ from tests.serving.labelling import Annotator, polled, shown_of
 from tests.worlds.repair_toy import tree
 from trex.foundation.errors import RunError
 from trex.labelling.poll import Poll
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, VoteLog, read_tally
+from trex.labelling.votes import VOTES, Vote, VoteLog, read_tally
 
 
 def test_a_vote_that_cannot_be_written_is_answered_by_an_error(

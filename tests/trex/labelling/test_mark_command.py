@@ -1,4 +1,4 @@
-"""`trex mark` as it is typed."""
+"""`trex label` as it is typed."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def folder(tmp_path: Path) -> Path:
 
 def test_marks_of_a_file_are_counted_and_told(folder: Path, tmp_path: Path) -> None:
     page, votes = tmp_path / "page.html", tmp_path / "votes.csv"
-    assert f"trex mark {folder} --votes FILE.csv" in trex_done("mark", folder, "--export", page).stdout
+    assert f"trex label {folder} --votes FILE.csv" in trex_done("label", folder, "--export", page).stdout
     assert "Does the picture show what its label says?" in page.read_text()
     votes.write_text("picture,annotator,label\nm00000,Ada,mislabelled\n")
-    done = trex_done("mark", folder, "--votes", votes)
+    done = trex_done("label", folder, "--votes", votes)
     assert "1 new mark from" in done.stderr
     assert "without wrong labels 1 of 3" in done.stdout and "b.toml" not in done.stdout
     assert "all queries: of 4 true mistakes, 2 with a wrong label" in done.stdout
-    document = json.loads(trex_done("mark", folder, "--json").stdout)
+    document = json.loads(trex_done("label", folder, "--json").stdout)
     assert document["baselines"][0]["marks"] == {"mislabelled": 1, "mistake": 0, "unclear": 0, "unmarked": 1}
 
 
 @pytest.mark.process
 def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: Path) -> None:
-    with started("mark", folder) as (process, site):
+    with started("label", folder) as (process, site):
         assert Annotator(site, "Ada").vote("mislabelled").status == 303
         process.kill()
         process.wait(timeout=60)
-    with started("mark", folder) as (process, site):
+    with started("label", folder) as (process, site):
         assert "Picture 2 of 2" in Annotator(site, "Ada").look().text
-        refused_while_served = trex("mark", folder)
+        refused_while_served = trex("label", folder)
         assert refused_while_served.exit_code and "another process marks" in refused_while_served.stderr
         assert Annotator(site, "Bob").vote("mislabelled").status == 303
         process.send_signal(signal.SIGINT)
@@ -54,7 +54,7 @@ def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: P
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--serve --votes votes.csv", "--votes does not apply: --serve only collects marks"),
+        ("--serve --votes votes.csv", "--votes does not apply: --serve only collects votes"),
         ("--serve --export page.html", "--export does not apply"),
         ("--export page.html --votes votes.csv", "--votes does not apply"),
         ("--port 8000", "--port does not apply: only the served page"),
@@ -66,16 +66,16 @@ def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: P
 )
 def test_options_that_do_not_fit_are_refused(folder: Path, words: str, told: str) -> None:
     before = {name: data for name, data in tree(folder).items() if "lock" not in name}
-    refused(trex("mark", folder, *words.split()), told)
+    refused(trex("label", folder, *words.split()), told)
     assert {name: data for name, data in tree(folder).items() if "lock" not in name} == before
 
 
 def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused(
-        trex("mark", folder, "--serve"), "trex mark --serve needs uvicorn", "pip install 'bayes-trex[farm]'"
+        trex("label", folder, "--serve"), "trex label --serve needs uvicorn", "pip install 'bayes-trex[farm]'"
     )
 
 
 def test_a_folder_without_a_baseline_is_named(tmp_path: Path) -> None:
-    refused(trex("mark", tmp_path), "there is no baseline", "trex baseline QUERY")
+    refused(trex("label", tmp_path), "there is no baseline", "trex baseline QUERY")

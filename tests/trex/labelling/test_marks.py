@@ -21,13 +21,11 @@ from trex.baseline.words import sentences
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import write_atomic
 from trex.inference.statistics.proportion import Proportion
-from trex.labelling.export import export_page
 from trex.labelling.label_app import make_label_app
-from trex.labelling.marking import marking, read_marking, take_votes, write_marks, write_with_earlier_marks
+from trex.labelling.pages import export_page, label_access
 from trex.labelling.poll import Poll
-from trex.labelling.serving import label_access
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, VoteLog
+from trex.labelling.polls import marking, read_marking, take_votes, write_marks, write_with_earlier_marks
+from trex.labelling.votes import VOTES, Vote, VoteLog
 
 HEAD = "picture,annotator,label\n"
 
@@ -101,7 +99,7 @@ def test_annotators_see_picture_and_label_and_never_the_answer(folder: Path) -> 
     poll = Poll(found.shown, VoteLog(found.place, found.shown))
     pages = []
     with answering(make_label_app(poll, label_access(TOKEN))) as site:
-        assert "trex mark --serve" in site.get("/login").text and str(folder) not in site.get("/login").text
+        assert "trex label --serve" in site.get("/login").text and str(folder) not in site.get("/login").text
         ada = Annotator(site, "Ada")
         while picture := ada.picture():
             pages.append(ada.look().text)

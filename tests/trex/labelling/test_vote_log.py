@@ -14,10 +14,9 @@ from tests.serving.labelling import items_of, shown_of
 from tests.worlds.repair_toy import toy, tree
 from trex.foundation.errors import InputError, RunError
 from trex.inference.repair.votes import MISSING
-from trex.labelling.annotator import order_of
-from trex.labelling.shown import Shown
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, UnsavedVote, VoteLog, read_tally, votes_csv
+from trex.labelling.poll import order_of
+from trex.labelling.survey import Shown
+from trex.labelling.votes import VOTES, UnsavedVote, Vote, VoteLog, read_tally, votes_csv
 from trex.repair.votes_file import parse_votes
 from trex.runs.checked_lines import chained
 
@@ -111,7 +110,7 @@ def test_votes_on_other_pictures_are_not_counted(folder: Path) -> None:
 
 def test_nobody_has_voted(folder: Path) -> None:
     shown = shown_of(folder)
-    with pytest.raises(InputError, match="holds no votes; people vote with: trex repair label"):
+    with pytest.raises(InputError, match="holds no votes; people vote with: trex label"):
         read_tally(folder, shown)
 
 

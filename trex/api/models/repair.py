@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from trex.api.models.given import REPAIRS, Given, ShowProgress, display_of, overrides_of, path_of
 from trex.foundation.errors import InputError
-from trex.labelling.shown import read_shown
-from trex.labelling.vote_log import VOTES, read_tally, votes_csv
+from trex.labelling.polls import read_shown
+from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.repair import loaded as loading
 from trex.repair.correction.results import CorrectResult
 from trex.repair.distill import DistillResult, distill

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trex.cli.command import WHY, Command
-from trex.cli.options import Port, Processes, Token, refuse
+from trex.cli.options import Processes, refuse
 from trex.cli.repairing.step import progress_of, step
 from trex.cli.result import AsJson, print_result
 from trex.cli.trust import TrustQuery, trust_queries
@@ -29,7 +29,7 @@ Data = Annotated[
         )
     ),
 ]
-VOTING = ("voters", "votes", "without", "serve", "port", "token", "export")
+VOTING = ("voters", "votes", "without")
 SCENES = "for rendered scenes the truth is known, so a repair on them takes no data and no votes"
 RENDERED = "only a repair on rendered scenes renders anything"
 Folder = Annotated[
@@ -122,35 +122,28 @@ def label(
     without: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Leave out this annotator. Repeatable.")
     ] = None,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on which people vote, on this machine.")
-    ] = False,
-    port: Port = None,
-    token: Token = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="PAGE", help="Write the page on which people vote as one HTML file."),
-    ] = None,
     data: Data = None,
     processes: Processes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Label the components by votes; without --voters or --votes write, serve or export the pictures to vote on.
+    """Label the components by votes; without --voters or --votes draw the pictures that `trex label` serves or exports.
 
     Rendered scenes are labelled by the truth, which the renderer knows: only --processes and --json apply to them.
     """
-    from trex.cli.repairing.labelling import check_label_options, export_label_page, serve_label_page
     from trex.cli.repairing.scene_steps import label_scenes_step
+    from trex.repair.votes_file import PEOPLE, check_voters
 
-    check_label_options(ctx, voters, votes, is_served=serve, is_exported=export is not None)
+    if voters is not None:
+        refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
+        check_voters(voters)
+    if not votes and voters != PEOPLE:
+        refuse(
+            ctx,
+            ["without"],
+            "only annotators of a file (--votes) or of the page (--voters people) can be left out",
+        )
     if _is_of_scenes(ctx, folder, VOTING):
         label_scenes_step(folder, processes, as_json)
-        return
-    if serve:
-        serve_label_page(folder, data, port, token, as_json)
-        return
-    if export is not None:
-        export_label_page(folder, data, export, as_json)
         return
     from trex.api.models.repair import label_step
     from trex.repair.label import RESULT, LabelResult

@@ -1,6 +1,7 @@
-"""A baseline's mistakes as a poll: is the label of the picture wrong, or the model?
+"""The two polls: pictures of a repair, and a baseline's mistakes (is the picture's label wrong, or the model?).
 
-Annotators see a picture with its label and never the model's answer. Votes lie in the baseline's folder `marks`.
+Annotators of mistakes see a picture with its label and never the model's answer; their votes lie in the baseline's
+folder `marks`.
 """
 
 from __future__ import annotations
@@ -17,22 +18,65 @@ from trex.baseline.baseline import Baseline, ScoredExample
 from trex.baseline.marks import consensus
 from trex.baseline.stored import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import make_folder, read_text
+from trex.foundation.files import make_folder, read_bytes, read_text
 from trex.foundation.locked_folder import lock_folder
-from trex.labelling.shown import Shown
-from trex.labelling.survey import Choice, Survey
-from trex.labelling.tally import Vote
-from trex.labelling.vote_log import VOTES, VoteLog, stored_tally
+from trex.labelling.survey import Choice, Shown, Survey, class_choices
+from trex.labelling.votes import VOTES, Vote, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
+from trex.repair.folder import DONE, MANIFEST, RepairFolder
+from trex.repair.records import Done, file_sha256, read_fields, read_record
 from trex.repair.votes_file import LIMIT, read_cast
 
-SERVE = "trex mark --serve"
+DISTILLED = "distill.json"  # of the step before, which names the classes
+PNG = ".png"
+EXAMPLES = "examples"  # the folder of a picture of each class, named by its number
 CHOICES = (
     Choice("mislabelled", "The label is wrong", "w"),
     Choice("mistake", "The label is right", "r"),
     Choice("unclear", "I cannot tell", "c"),
 )
 Key = tuple[str, str, str, str | None]  # (source, picture, question, label)
+
+
+def is_repair(folder: Path) -> bool:
+    """Whether the folder is a repair's, rather than a baseline's."""
+    return (folder / MANIFEST).is_file()
+
+
+def read_shown(folder: RepairFolder) -> Shown:
+    """What a repair shows; RunError if its pictures are not drawn yet, or were changed."""
+    place = folder.require("pictures")
+    files = {
+        name.removesuffix(PNG): read_bytes(place / name, error=RunError, follow_links=False)
+        for name in sorted(read_record(Done, place / DONE).files)
+        if name.endswith(PNG)
+    }
+    pictures = {name: png for name, png in files.items() if "/" not in name}
+    classes = _classes(folder)
+    named = {name: f"{EXAMPLES}/{number:03}" for number, name in enumerate(classes)}
+    digest = file_sha256(place / DONE)
+    key = sha256(f"order {folder.query.seed} {digest}".encode()).hexdigest()
+    survey = Survey(
+        question="What does the picture show?",
+        task="say what it shows",
+        subject="this repair",
+        choices=class_choices(classes),
+        folder=folder.path,
+        count=f"trex repair label {folder.path} --voters people",
+    )
+    examples = {name: files[place] for name, place in named.items() if place in files}
+    return Shown(pictures, survey, digest, key, examples=examples)
+
+
+def _classes(folder: RepairFolder) -> tuple[str, ...]:
+    """The classes that the step before has recorded; read as plain fields, since its module loads torch."""
+    path = folder.require("distill") / DISTILLED
+    classes = (read_fields(path) or {}).get("classes")
+    if not isinstance(classes, list):
+        raise RunError(
+            f"{path} names no classes; delete {path.parent} and run: trex repair distill {folder.path}"
+        )
+    return tuple(map(str, classes))
 
 
 @dataclass(frozen=True)
@@ -159,9 +203,8 @@ def _survey(folder: Path) -> Survey:
         task="say whether its label is right",
         subject="this baseline",
         choices=CHOICES,
-        command=SERVE,
-        serve=f"trex mark {folder} --serve",
-        count=f"trex mark {folder}",
+        folder=folder,
+        count=f"trex label {folder}",
     )
 
 
