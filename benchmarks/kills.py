@@ -59,10 +59,10 @@ CHANGING = ("lock", "sessions.jsonl", "run.json")  # hold times, paths or versio
 SEED, LEAST = 12, 71  # kills
 FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
-    "trex.baseline.run",
+    "trex.trials.baseline.run",
     "trex.clevr_models.catalog",
     "trex.cli.search",
-    "trex.crosscheck.confirm",
+    "trex.trials.confirm",
     "trex.experiments.experiment",
     "trex.explain.explain_run",
     "trex.render.blender.blender_renderer",

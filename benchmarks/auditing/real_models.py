@@ -34,13 +34,13 @@ from trex.auditing.judging.findings import (
     findings,
     seen_in,
 )
-from trex.auditing.sweeping.lines import read_lines
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
 from trex.auditing.work import FRESH, SWEPT, TESTS, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.inference.statistics.discoveries import discoveries
 from trex.scenes.conditions import Facts
+from trex.trials.lines import read_lines
 from trex.worlds.world import open_model
 
 Row = tuple[Facts, Examined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -137,3 +138,9 @@ class Proportion(Rate):
     def counted(self) -> str:
         """ "12 of 100", "none of 100"."""
         return f"{self.count or 'none'} of {self.of}"
+
+
+def share(flags: Iterable[bool | None]) -> Proportion:
+    """How many of the flags are True, of all."""
+    every = list(flags)
+    return Proportion(sum(flag is True for flag in every), len(every))

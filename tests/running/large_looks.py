@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.crosscheck.confirmation import CODEC, FOLDER, Confirmation, Confirmed, Look, confirmation_path
 from trex.foundation.files import write_atomic
 from trex.inference.scoring import Scorer
 from trex.inference.types import Floats
@@ -15,6 +14,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.search.hit import Hit
 from trex.search.results import read_results
+from trex.trials.confirmation import CODEC, FOLDER, Confirmation, Confirmed, Look, confirmation_path
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.baseline.baseline import Baseline, ScoredExample
-from trex.baseline.count import SourceResult
-from trex.baseline.stored import StoredBaseline
 from trex.pages.thumbnails import Thumbnail, light_url
+from trex.trials.baseline.baseline import Baseline, ScoredExample
+from trex.trials.baseline.files import StoredBaseline
+from trex.trials.baseline.score import SourceResult
 
 # name: (label, the answer of a model that takes everything for a seven)
 PICTURES = {"one": "1", "nine": "9", "seven": "7", "four": "4"}

@@ -8,16 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from trex.api.find import Outcome, conclude_run
-from trex.crosscheck.confirm import ConfirmOptions, ConfirmProgress, confirm
-from trex.crosscheck.confirmation import read_confirmation
-from trex.crosscheck.hits import stored_hits
-from trex.crosscheck.misses import has_misses, keep_misses
 from trex.foundation.errors import TrexError
 from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
+from trex.trials.confirm import ConfirmOptions, ConfirmProgress, confirm
+from trex.trials.confirmation import read_confirmation
+from trex.trials.hits import has_misses, keep_misses, stored_hits
 from trex.worlds.world import FAKE, Plan
 
 LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import arviz
     import pandas
 
-    from trex.crosscheck.confirmation import Confirmation
     from trex.explain.explanation import Explanation
+    from trex.trials.confirmation import Confirmation
 
 SHOWN = 8  # hits in a notebook
 
@@ -159,7 +159,7 @@ class Run:
         RunError if there are no hits, or if the model has changed.
         """
         from trex.api.watchers import ConfirmProgress
-        from trex.crosscheck.confirm import ConfirmOptions, confirm
+        from trex.trials.confirm import ConfirmOptions, confirm
 
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             watcher = ConfirmProgress(display, preset)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.crosscheck.confirmation import Confirmed
 from trex.foundation.words import counted
 from trex.pages.display import Display
+from trex.trials.confirmation import Confirmed
 
 NO_LARGE = "--no-large skips this"  # the command line's hint
 

@@ -18,7 +18,6 @@ from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
@@ -43,6 +42,7 @@ from trex.render.renderer import SceneRenderer
 from trex.runs.manifest import answers_alike
 from trex.scenes.conditions import Facts
 from trex.scenes.scene import Scene
+from trex.trials.lines import Lines
 
 OnProgress = Callable[[str, int, int], None]  # step, done, of
 

@@ -20,7 +20,6 @@ from trex.auditing.audit import Grouped, OnProgress, check_same, grouped_scenes,
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import belonging, findings
 from trex.auditing.judging.probe import Prober
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
@@ -40,6 +39,7 @@ from trex.foundation.files import refuse_links
 from trex.foundation.locked_folder import lock_folder
 from trex.render.cache import CachedRenderer
 from trex.runs.checked_lines import DIGITS, check_path, read_checked
+from trex.trials.lines import Lines
 
 T = TypeVar("T")
 POLL_S = 1.0

@@ -11,10 +11,8 @@ from trex.api.check import check_plan
 from trex.api.find import Outcome, conclude_run, find, query_file, resume
 from trex.api.page_pictures import add_pictures
 from trex.api.watchers import NO_LARGE, LargeProgress
-from trex.baseline.attach import store_baseline
 from trex.cli.result import print_result, print_text
 from trex.cli.verdicts import Gate, exit_by, rulings_json
-from trex.crosscheck.confirmation import read_confirmations
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.foundation.words import capitalized
@@ -30,6 +28,8 @@ from trex.search.stopping import say, stoppable
 from trex.tracking.log_run import log_run
 from trex.tracking.run_log import run_log
 from trex.tracking.tracker import TRACKERS, Tracker
+from trex.trials.baseline.beside import store_baseline
+from trex.trials.confirmation import read_confirmations
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"

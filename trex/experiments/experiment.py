@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from trex.api.find import find
-from trex.baseline.baseline import Baseline
 from trex.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from trex.experiments.test_set import TEST_SET, count_test_set, surest_picture
 from trex.foundation.errors import InputError
@@ -28,6 +27,7 @@ from trex.search.cost import cpu_s_of
 from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
+from trex.trials.baseline.baseline import Baseline
 from trex.worlds.latents import Latent, to_stored
 
 EXPERIMENTS = RUNS / "experiments"

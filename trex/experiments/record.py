@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.baseline.baseline import Baseline
-from trex.baseline.marks import MarkCounts
 from trex.experiments.accuracy import ModelAccuracy, accuracy_of
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.experiment_file import cells
 from trex.experiments.table import command
 from trex.foundation.codec import Codec
+from trex.trials.baseline.baseline import Baseline, MarkCounts
 
 RECORD = "experiment.json"
 REMEDY = "run `trex experiment` again: finished cells are only read"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trex.baseline.count import PlannedQuery, SourceResult, score_examples
-from trex.baseline.run import empty_baseline
-from trex.baseline.stored import StoredBaseline
 from trex.experiments.experiment_file import Cell
 from trex.labelling.polls import write_with_earlier_marks
+from trex.trials.baseline.files import StoredBaseline
+from trex.trials.baseline.run import empty_baseline
+from trex.trials.baseline.score import SourceResult, score_examples
 from trex.worlds.query_plan import check
 
 TEST_SET = "test-set"  # a folder beside those of the cells
@@ -23,7 +23,7 @@ def count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Pa
     """
     plans = [check(query, cell.ways[0]) for cell in chosen]
     planned = [
-        PlannedQuery(plan, replace(empty_baseline(query, plan), query=cell.name))
+        (plan, replace(empty_baseline(query, plan), query=cell.name))
         for cell, plan in zip(chosen, plans, strict=True)
     ]
     found = score_examples(plans[0].world.examples(plans, dataset, ()), planned, False, lambda *_: None)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trex.crosscheck.hits import stored_hits
 from trex.explain.explain_scene import ExplainOptions, explain_scene, is_complete
 from trex.explain.explanation import Explanation
 from trex.explain.scene_scores import CACHE, open_scores
@@ -20,6 +19,7 @@ from trex.render.blender.blender_renderer import LARGEST_FARM
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
+from trex.trials.hits import stored_hits
 from trex.worlds.world import OpenWorld
 
 

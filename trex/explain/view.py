@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.crosscheck.enlarged import EnlargedLook
 from trex.explain.compared import Compared
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_masks import Map, read_map
@@ -20,6 +19,7 @@ from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
+from trex.trials.confirmation import EnlargedLook
 
 RED = np.array([215, 38, 30], dtype=np.float64)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.crosscheck.hits import stored_hits
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.scene_scores import apply_all
 from trex.explain.stored import read_explanations
@@ -22,6 +21,7 @@ from trex.runs.pictures import read_picture
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.scenes.scene import Scene
+from trex.trials.hits import stored_hits
 
 FOUND, EDITED = "found", "edited"
 Bytes = NDArray[np.uint8]

@@ -14,9 +14,6 @@ from hashlib import sha256
 from os import close
 from pathlib import Path
 
-from trex.baseline.baseline import Baseline, ScoredExample
-from trex.baseline.marks import consensus
-from trex.baseline.stored import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, read_bytes, read_text
 from trex.foundation.locked_folder import lock_folder
@@ -26,6 +23,8 @@ from trex.pages.thumbnails import picture_of
 from trex.repair.folder import DONE, MANIFEST, RepairFolder
 from trex.repair.records import Done, file_sha256, read_fields, read_record
 from trex.repair.votes_file import LIMIT, read_cast
+from trex.trials.baseline.baseline import Baseline, ScoredExample, consensus
+from trex.trials.baseline.files import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
 
 DISTILLED = "distill.json"  # of the step before, which names the classes
 PNG = ".png"

@@ -1,1 +1,1 @@
-"""Renderer parity with official pictures and assets, and the accuracy check of released models."""
+"""Renderer parity with official pictures and assets."""

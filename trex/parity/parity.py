@@ -6,11 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.question import question_of
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.datasets.tally import Tally
@@ -18,8 +15,7 @@ from trex.parity.page import write_page, write_table
 from trex.parity.scores import Pair, PictureAnswers, PresetParity, compare_answers, make_pair
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
-from trex.render.similarity import Pixels
-from trex.worlds.asking import ask_all
+from trex.worlds.asking import answers_to
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
@@ -85,17 +81,9 @@ def judge(
     answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
     for at, picture in enumerate(pictures):
         asked = [question for question in questions if question.picture == picture.name]
-        official = given(model, picture.pixels, asked)
+        official = answers_to(model, picture.pixels, asked)
         for preset, rendered in pairs.items():
-            found = given(model, rendered[at].pixels, asked)
+            found = answers_to(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
         on_progress(at + 1, len(pictures), picture.name)
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]
-
-
-def given(model: ClevrModel, pixels: Pixels, asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
-    """The model's answers to questions on one picture."""
-    image = pixels.astype(np.float32) / np.float32(255.0)
-    return tuple(
-        said.answer for said in ask_all(model, image, [question_of(q.text, q.program) for q in asked])
-    )

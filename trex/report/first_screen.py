@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from trex.crosscheck.confirmation import Confirmation, stay
 from trex.explain.explanation import Explanation
 from trex.foundation.percent import percent
 from trex.foundation.words import capitalized
@@ -16,6 +15,7 @@ from trex.runs.manifest import Manifest
 from trex.scenes.describe import object_words
 from trex.search.judging.headline import how_often_words
 from trex.search.results import Results
+from trex.trials.confirmation import Confirmation, stay
 
 Tone = Literal["bad", "good", "open"]
 

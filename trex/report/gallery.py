@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trex.crosscheck.enlarged import EnlargedLook
-from trex.crosscheck.misses import read_misses
 from trex.explain.view import ExplanationView
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
@@ -20,6 +18,8 @@ from trex.runs.record import CONTROL, CONTROLS
 from trex.runs.world_of import world_of
 from trex.search.families import Families
 from trex.search.hit import Hit
+from trex.trials.confirmation import EnlargedLook
+from trex.trials.hits import read_misses
 from trex.worlds.description import Noun
 from trex.worlds.latents import from_stored
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from trex.crosscheck.enlarged import larger_looks
 from trex.explain.view import make_explanation_view
 from trex.foundation.percent import percent
 from trex.foundation.words import span
@@ -17,7 +16,6 @@ from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
-from trex.parity.accuracy_check import check_words
 from trex.query.target import goal as target_goal
 from trex.report.calibration import calibration_view
 from trex.report.family_cards import choices
@@ -32,6 +30,8 @@ from trex.runs.world_of import world_of
 from trex.search.families import family_count_words, family_rule
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
+from trex.trials.accuracy import check_words
+from trex.trials.confirmation import larger_looks
 from trex.worlds.registry import SHIPPED, model_shown
 
 SHOWN_REASONS = 3  # the rest is folded

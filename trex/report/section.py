@@ -9,7 +9,6 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from trex.crosscheck.confirmation import Confirmation, read_confirmations
 from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, TrexError
@@ -19,6 +18,7 @@ from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
 from trex.search.results import Results
+from trex.trials.confirmation import Confirmation, read_confirmations
 from trex.worlds.description import Noun
 
 

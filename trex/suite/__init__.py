@@ -1,4 +1,1 @@
-"""Regression suites: scenes on which a model failed, kept with pictures and truth, and asked of other models.
-
-A suite is a folder that can live in a repository; nothing in it is trusted. No searching here; only `rendered` renders.
-"""
+"""The pytest plugin of regression suites; what a suite is and how it runs is in `trex.trials.suite`."""

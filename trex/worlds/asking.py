@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import AsksMany, BoundModel, ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import Question
+from trex.clevr_models.interface.question import Question, question_of
+from trex.datasets.official_scenes import AskedQuestion
 from trex.inference.scoring import check_log_probs
 
 _Row = tuple[NDArray[np.float64], tuple[str, ...]]
@@ -30,6 +31,14 @@ def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Q
     ModelError if it gives no log probabilities; InputError if it cannot read a question.
     """
     return [_said(*answered) for answered in _rows(model, image, questions)]
+
+
+def answers_to(
+    model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuestion]
+) -> tuple[str, ...]:
+    """A model's answers to questions about one picture (H, W, 3), 0-255; errors as from `ask_all`."""
+    image = pixels.astype(np.float32) / np.float32(255.0)
+    return tuple(one.answer for one in ask_all(model, image, [question_of(q.text, q.program) for q in asked]))
 
 
 def ask_mean(model: ClevrModel, pictures: Sequence[NDArray[np.float32]], question: Question) -> Said:

@@ -29,7 +29,6 @@ from tests.worlds.clevr_folders import (
     scene_records,
     write,
 )
-from trex.baseline.baseline import ScoredExample, is_mistake
 from trex.clevr_models.percept.training_data import load_questions
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
@@ -38,7 +37,6 @@ from trex.datasets.render_files import everything, read_any
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_picture, decode_png
-from trex.parity.accuracy_run import Answered, by_type
 from trex.parity.page import write_page, write_table
 from trex.parity.scores import PictureAnswers, compare_answers, make_pair
 from trex.repair.scenes.proof.records import OfficialProof
@@ -50,6 +48,8 @@ from trex.scenes.questions.answers import answer_of, is_same
 from trex.scenes.questions.program_json import lacks_words, program_to_json
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.baseline.baseline import ScoredExample, is_mistake
+from trex.trials.verify import Answered, by_type
 
 VAL = "questions/CLEVR_val_questions.json"
 
@@ -99,7 +99,7 @@ def test_a_model_that_answers_in_capitals_is_right(tmp_path: Path) -> None:
     """In every place that compares: the accuracy check, the parity check, and a baseline."""
     (picture,) = asked(official(tmp_path / "d", 1)).pictures
     said = ("1.0", "YES")
-    assert by_type([Answered(picture, said, "")], "CLEVR")["all"].right == 2
+    assert by_type([(picture, Answered("", said))], "CLEVR")["all"].right == 2
     row = compare_answers("model", "fast", [PictureAnswers(picture.asked, said, ("1", "No"))])[0]
     assert (row.official.value, row.rendered.value) == (1.0, 0.5)
     seen = ScoredExample("a", "val", "YES", 0.9, 0.9, True, "yes", is_mistake("yes", "YES", ()), None)

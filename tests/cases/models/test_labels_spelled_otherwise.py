@@ -13,7 +13,6 @@ from trex.auditing.sweeping.examine import Asker
 from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
-from trex.crosscheck.confirmation import Confirmed, Look
 from trex.explain.compared import compared, distance_from_right, is_right
 from trex.foundation.errors import InputError
 from trex.scenes.questions.families import FAMILIES, SceneQuestion
@@ -21,6 +20,7 @@ from trex.scenes.questions.programs import Step
 from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.scene import with_attribute
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.confirmation import Confirmed, Look
 
 IS_THERE_A_CUBE = (Step("scene"), Step("filter_shape", (0,), ("cube",)), Step("exist", (1,)))
 

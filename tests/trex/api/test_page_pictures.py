@@ -16,12 +16,12 @@ from trex.api import page_pictures
 from trex.api.find import conclude_run
 from trex.api.page_pictures import MAX_LARGE, render_large
 from trex.api.watchers import LargeProgress
-from trex.crosscheck.confirmation import read_confirmation
-from trex.crosscheck.misses import FILE, has_misses, read_misses
 from trex.foundation.errors import RunError
 from trex.pages.display import Display
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
+from trex.trials.confirmation import read_confirmation
+from trex.trials.hits import MISSES, has_misses, read_misses
 
 
 def call(*words: object) -> str:
@@ -68,7 +68,7 @@ def test_the_pictures_of_misses_change_no_draw_and_need_no_renderer_again(tmp_pa
 def test_a_damaged_list_of_misses_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, ["answer=5"])
     call("resume", done.folder)
-    path = done.folder / FILE
+    path = done.folder / MISSES
     data = json.loads(path.read_text())
     data["pictures"][0]["picture"] = "../../secret"
     path.write_text(json.dumps(data))
@@ -83,7 +83,7 @@ def test_a_run_without_misses_says_nothing_of_them(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.results.found and done.results.nearest == ()
     call("resume", done.folder)
-    assert not (done.folder / FILE).exists()
+    assert not (done.folder / MISSES).exists()
     assert "Nearest misses" not in done.report.read_text(encoding="utf-8")
 
 

@@ -16,12 +16,12 @@ from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, HeldOut, belonging, covered, findings, held_out
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import TESTED, Examined
 from trex.inference.scoring import images
 from trex.scenes.conditions import Facts
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 MANY, FEW = 320, 120  # scenes of an audit for a rare and a frequent fault; rules are made from half of them
 QUESTIONS = 16

@@ -19,8 +19,8 @@ from trex.auditing.reporting.failures import FAILURES, KnownFailure, known_failu
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import execute
-from trex.suite.batch import Batch, read_batches
-from trex.suite.run import run_suite
+from trex.trials.suite.batch import Batch, read_batches
+from trex.trials.suite.run import run_suite
 
 WORLD = "one_cube_without_cubes"
 COMMAND = (

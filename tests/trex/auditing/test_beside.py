@@ -16,12 +16,12 @@ from tests.trex.auditing.planted_models import (
 )
 from trex.auditing.beside import SAME, Beside, Other, beside, read_other
 from trex.auditing.grouping.family import Family, Rules, Symptom
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 N = 24
 SETTINGS_MADE = Settings(

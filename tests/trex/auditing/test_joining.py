@@ -15,7 +15,6 @@ import pytest
 from tests.running.command_line import refused, trex
 from tests.worlds.repair_toy import tree
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import PARTS, Parts
 from trex.auditing.sweeping.records import EXAMINED, Examined
 from trex.auditing.sweeping.sweep import Sweep
@@ -25,6 +24,7 @@ from trex.bank.named import bank_world
 from trex.clevr_models.fake import FakeModel
 from trex.scenes.conditions import Facts
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 ARGUMENTS = (
     "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",

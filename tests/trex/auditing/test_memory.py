@@ -11,10 +11,10 @@ from tests.trex.auditing.in_memory import swept
 from tests.trex.auditing.planted_models import CAP, as_it_is
 from trex.auditing.judging.by_question import by_question
 from trex.auditing.judging.not_found import looked_for
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, Answer, Examined
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.scenes.conditions import Facts
+from trex.trials.lines import Lines
 
 SCENES, QUESTIONS = 2000, 50
 MAX_MIB = 80.0

@@ -234,7 +234,7 @@ def test_bad_questions_are_refused_before_anything_is_looked_at(
 
 
 def test_a_baseline_that_is_damaged_is_refused(tmp_path: Path, data: Folder) -> None:
-    from trex.baseline.json_file import read_baselines
+    from trex.trials.baseline.files import read_baselines
 
     assert (
         trex("baseline", write_query(tmp_path), "--dataset", data.path, "--out", tmp_path / "out").exit_code

@@ -13,8 +13,6 @@ import pytest
 from PIL import Image
 
 from tests.worlds.mnist_worlds import N_TEST, write_data
-from trex.baseline.marks import MarkCounts
-from trex.baseline.stored import read_stored
 from trex.experiments.accuracy import ModelAccuracy, accuracy_of
 from trex.experiments.experiment import CellResult, Outcome, run_experiment
 from trex.experiments.figures import has_violins, latent_groups
@@ -34,6 +32,8 @@ from trex.mnist_models.load import SHIPPED, weights_path
 from trex.pages.figures import COLORS, INK
 from trex.pages.thumbnails import light_url
 from trex.search.progress import Silent
+from trex.trials.baseline.baseline import MarkCounts
+from trex.trials.baseline.files import read_stored
 
 QUERY = """
 answer = "7"

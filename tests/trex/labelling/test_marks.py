@@ -13,11 +13,6 @@ from tests.serving.labelling import TOKEN, Annotator
 from tests.serving.marking import ANSWER, KNOWN, SECRET, baseline, stored
 from tests.serving.served import answering
 from tests.worlds.repair_toy import tree
-from trex.baseline.baseline import Baseline
-from trex.baseline.json_file import FILE
-from trex.baseline.marks import MARKS, MarkCounts, consensus
-from trex.baseline.stored import MARKS_FOLDER, PICTURES, read_stored
-from trex.baseline.words import sentences
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import write_atomic
 from trex.inference.statistics.proportion import Proportion
@@ -26,6 +21,9 @@ from trex.labelling.pages import export_page, label_access
 from trex.labelling.poll import Poll
 from trex.labelling.polls import marking, read_marking, take_votes, write_marks, write_with_earlier_marks
 from trex.labelling.votes import VOTES, Vote, VoteLog
+from trex.trials.baseline.baseline import MARKS, Baseline, MarkCounts, consensus
+from trex.trials.baseline.files import FILE, MARKS_FOLDER, PICTURES, read_stored
+from trex.trials.baseline.page import sentences
 
 HEAD = "picture,annotator,label\n"
 
@@ -185,7 +183,7 @@ def test_a_kill_between_the_files_leaves_a_folder_that_counts_again(
             raise KeyboardInterrupt
         write_atomic(path, data)
 
-    monkeypatch.setattr("trex.baseline.stored.write_atomic", killed)
+    monkeypatch.setattr("trex.trials.baseline.files.write_atomic", killed)
     with pytest.raises(KeyboardInterrupt):
         counted(folder)
     monkeypatch.undo()

@@ -9,7 +9,7 @@ import pytest
 from tests.running.command_line import trex
 from tests.running.runs import run, write_query
 from trex.api.find import Outcome
-from trex.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import BaselineOptions, make_baseline
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def baseline(folder: Path, overrides: list[str], n: int = 12, seed: int = 0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = BaselineOptions(rendered=n, cache=folder / "cache", seed=seed)
-    return make_baseline([write_query(folder)], overrides, wanted, folder / "out", lambda *_: None).out
+    return make_baseline([write_query(folder)], overrides, wanted, folder / "out", lambda *_: None).folder
 
 
 def test_the_report_shows_the_baseline_beside_the_run(done: Outcome, tmp_path: Path) -> None:

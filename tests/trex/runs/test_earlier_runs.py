@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from trex.auditing.sweeping.records import SETTINGS, Settings
-from trex.crosscheck.confirmation import read_confirmation
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.search.results import read_results
+from trex.trials.confirmation import read_confirmation
 
 EARLIER = Path(__file__).with_name("format_1")
 

@@ -17,14 +17,14 @@ from tests.running.digit_runs import QUERY, save, save_models, search
 from tests.running.runs import draws, go_on, leave_draws, write_query
 from trex.api.find import Outcome
 from trex.api.keywords import Keywords
-from trex.baseline.attach import attach_runs
-from trex.baseline.baseline import Baseline
-from trex.baseline.run import empty_baseline
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target
 from trex.mnist_models.latent import StandardNormal
 from trex.query.toml_file import parse_query
+from trex.trials.baseline.baseline import Baseline
+from trex.trials.baseline.beside import attach_runs
+from trex.trials.baseline.run import empty_baseline
 from trex.worlds.registry import make_plan, world_named
 
 

@@ -12,7 +12,6 @@ from trex.auditing.grouping.family import Family
 from trex.auditing.judging.flips import smallest_flip, truth_about
 from trex.auditing.judging.way import Way, blamed_words, counts_of, mistakes_of
 from trex.auditing.sweeping.examine import NUISANCES, Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import Examined, Mistake, Tested, Variants
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
@@ -25,6 +24,7 @@ from trex.scenes.questions.families import FAMILIES, SceneQuestion
 from trex.scenes.questions.programs import execute
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
+from trex.trials.lines import Lines
 from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely

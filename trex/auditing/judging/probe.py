@@ -16,7 +16,6 @@ from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share, clustered_share
 from trex.auditing.sweeping.examine import PROBING, Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import Probed
 from trex.foundation.errors import InputError
 from trex.inference.rng import AUDIT_STREAM, stream
@@ -29,6 +28,7 @@ from trex.scenes.prior import draw_noise, draw_nuisances
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
+from trex.trials.lines import Lines
 
 Change = Callable[[np.random.Generator, Scene], Scene]
 OBJECTS = "objects"  # the way in which objects change

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import EXAMINED, Examined
 from trex.bank.bank import BATCH
 from trex.bank.store import Batches
 from trex.foundation.files import make_folder
 from trex.runs.checked_lines import check_path
+from trex.trials.lines import Lines
 
 PARTS = "parts"
 PATIENCE_S = 600.0  # a batch is kept as a whole, and a model behind a service may take long for one

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.parts import Parts, batch_range, n_batches
 from trex.auditing.sweeping.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
 from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.scene import Scene
+from trex.trials.lines import Lines
 
 OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 

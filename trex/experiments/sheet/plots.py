@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trex.baseline.baseline import Baseline
 from trex.experiments.experiment import CellResult, Outcome
 from trex.experiments.figures import draw_plane, draw_violins, has_violins, latent_groups
 from trex.experiments.sheet.canvas import WIDTH_PX
+from trex.trials.baseline.baseline import Baseline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

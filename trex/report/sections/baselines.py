@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.baseline.attach import stored_baselines
-from trex.baseline.words import sentences
 from trex.report.section import ReportContext, Section, template_file
+from trex.trials.baseline.beside import stored_baselines
+from trex.trials.baseline.page import sentences
 
 
 def baselines(context: ReportContext) -> Mapping[str, object] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.crosscheck.confirmation_page import confirmed_section
 from trex.report.section import ReportContext, Section, template_file
+from trex.trials.confirmation import confirmed_section
 
 
 def confirmed(context: ReportContext) -> Mapping[str, object] | None:

@@ -19,12 +19,12 @@ from trex.auditing.judging.confirm import Confirmer, Wrong, deciding_scene
 from trex.auditing.judging.findings import held_out
 from trex.auditing.judging.way import Way, mistakes_of
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import TESTED, Examined, Mistake, Tested
 from trex.scenes.conditions import Facts
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 from trex.worlds.asking import Said
 
 N = 80  # scenes of the sweep: half of them make the rules

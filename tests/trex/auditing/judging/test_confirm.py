@@ -19,11 +19,11 @@ from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import held_out
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import TESTED
 from trex.clevr_models.interface.question import Question
 from trex.scenes.questions.bitsets import SceneSets
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.judging.probe import CHANGES, Prober, probe_shares
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import PROBED, Probed
 from trex.inference.scoring import images
 from trex.scenes.conditions import LOW, Facts
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 QUESTIONS, MEMBERS = 30, 2
 MISSED, MIRRORED = Symptom("object", "missed"), Symptom("scene", "left and right")

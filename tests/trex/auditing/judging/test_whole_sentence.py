@@ -21,7 +21,6 @@ from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import Finding, belonging, findings, held_out, more_than_elsewhere
 from trex.auditing.judging.fresh import in_fresh_scenes
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.lines import Lines
 from trex.auditing.sweeping.records import TESTED, Answer, Examined, Mistake
 from trex.scenes.conditions import FAR, Facts
 from trex.scenes.misreading import Misreading, answer_if
@@ -30,6 +29,7 @@ from trex.scenes.questions.programs import Step
 from trex.scenes.scene import Nuisances, Scene, SceneObject, with_attribute
 from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.lines import Lines
 
 CUBE, OTHER = "is taken for a cube", "is taken for another shape"
 See = Callable[[SceneObject, int], str]  # what a small object at the back, that is no cube, is taken for

@@ -16,8 +16,8 @@ from trex.cli.trust import TrustQuery, trust_queries
 from trex.query.shipped import query_path
 
 if TYPE_CHECKING:
-    from trex.baseline.run import BaselineOutcome
     from trex.datasets.examples import Problem
+    from trex.trials.baseline.files import StoredBaseline
 
 RENDERED_ONLY = ("world", "seed", "cache")
 MAX_NOTES = 20  # on the terminal; all are in baseline.json
@@ -61,9 +61,9 @@ def baseline(
     as_json: AsJson = False,
 ) -> None:
     """Count hits and true mistakes of queries on pictures of a data set, or on rendered scenes of the prior."""
-    from trex.baseline.json_file import FILE, summary_json
-    from trex.baseline.page import PAGE
-    from trex.baseline.run import BaselineOptions, make_baseline
+    from trex.trials.baseline.files import FILE, summary_json
+    from trex.trials.baseline.page import PAGE
+    from trex.trials.baseline.run import BaselineOptions, make_baseline
 
     if dataset is not None:
         refuse(
@@ -79,7 +79,7 @@ def baseline(
         done = make_baseline(queries, changes, options, out, display.show)
     if not as_json:
         _note(done.problems)
-    places = {"json": str(done.out / FILE), "page": str(done.out / PAGE)}
+    places = {"json": str(done.folder / FILE), "page": str(done.folder / PAGE)}
     print_result({**places, **summary_json(done.baselines, done.problems)}, _text(done), as_json)
 
 
@@ -90,9 +90,8 @@ def _note(problems: Sequence[Problem]) -> None:
         note(f"and {len(problems) - MAX_NOTES} more notes, in baseline.json")
 
 
-def _text(done: BaselineOutcome) -> str:
-    from trex.baseline.page import PAGE
-    from trex.baseline.words import WORLD_RULE, covered, sentences
+def _text(done: StoredBaseline) -> str:
+    from trex.trials.baseline.page import PAGE, WORLD_RULE, covered, sentences
 
     lines = []
     for one in done.baselines:
@@ -101,7 +100,7 @@ def _text(done: BaselineOutcome) -> str:
     lines.append(WORLD_RULE)
     if len(done.baselines) > 1:
         lines.append(f"{covered(done.baselines)}.")
-    return "\n".join([*lines, f"page: {done.out / PAGE}"])
+    return "\n".join([*lines, f"page: {done.folder / PAGE}"])
 
 
 COMMAND = Command("baseline", baseline, WHY, 130)

@@ -18,9 +18,9 @@ from trex.cli.trust import Trust, trust_runs
 from trex.foundation.words import counted
 
 if TYPE_CHECKING:
-    from trex.crosscheck.confirmation import Confirmation
     from trex.inference.statistics.proportion import Proportion
     from trex.runs.folder import RunFolder
+    from trex.trials.confirmation import Confirmation
 
     Made = Sequence[tuple[RunFolder, Confirmation]]
 
@@ -46,8 +46,8 @@ def confirm(
     """
     from trex.api.watchers import ConfirmProgress
     from trex.cli.commands.judging.explain import renew_report
-    from trex.crosscheck.confirm import ConfirmOptions
-    from trex.crosscheck.confirm import confirm as confirm_runs
+    from trex.trials.confirm import ConfirmOptions
+    from trex.trials.confirm import confirm as confirm_runs
 
     if trust:
         trust_runs(runs)
@@ -58,9 +58,8 @@ def confirm(
 
 
 def _text(made: Made, reports: Sequence[Path]) -> str:
-    from trex.crosscheck.confirmation import sentences
-    from trex.crosscheck.confirmation_page import COLUMNS
     from trex.pages.table import Table
+    from trex.trials.confirmation import COLUMNS, sentences
 
     lines = []
     for (folder, one), report in zip(made, reports, strict=True):
@@ -77,7 +76,7 @@ def _text(made: Made, reports: Sequence[Path]) -> str:
 
 
 def _json(made: Made) -> dict[str, object]:
-    from trex.crosscheck.confirmation import stay, still_wrong
+    from trex.trials.confirmation import stay, still_wrong
 
     return {
         "runs": [

@@ -12,7 +12,7 @@ from trex.cli.options import Port, Token, refuse
 from trex.cli.result import AsJson, note, print_result
 
 if TYPE_CHECKING:
-    from trex.baseline.stored import StoredBaseline
+    from trex.trials.baseline.files import StoredBaseline
 
 
 def label(
@@ -81,8 +81,8 @@ def label(
         write_page(export, read_marking(folder).shown)
         _print_export(export, f"trex label {folder} --votes FILE.csv", as_json)
         return
-    from trex.baseline.json_file import summary_json
     from trex.foundation.words import counted
+    from trex.trials.baseline.files import summary_json
 
     with marking(folder) as found:
         if address is not None:
@@ -104,9 +104,8 @@ def _print_export(page: Path, then: str, as_json: bool) -> None:
 
 def _marks_words(done: StoredBaseline) -> str:
     """A line for each query with mistakes, one for all queries, and how to go on."""
-    from trex.baseline.marks import count_marks
-    from trex.baseline.page import PAGE
-    from trex.baseline.words import mark_words
+    from trex.trials.baseline.baseline import count_marks
+    from trex.trials.baseline.page import PAGE, mark_words
 
     with_mistakes = [each for each in done.baselines if each.mistakes.count]
     lines = [f"{each.query}: {each.question} {each.target}\n  {mark_words(each)}" for each in with_mistakes]

@@ -25,10 +25,10 @@ from trex.foundation.words import counted
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions
-    from trex.suite.look import Look
-    from trex.suite.rendered import Rendering
-    from trex.suite.run import SuiteRun
-    from trex.suite.sealing import Added
+    from trex.export.suite import Added
+    from trex.trials.suite.look import Look
+    from trex.trials.suite.rendered import Rendering
+    from trex.trials.suite.run import SuiteRun
 
 suite_app = typer.Typer(
     no_args_is_help=True, help="Keep failures with their pictures, and ask other models about them."
@@ -57,7 +57,7 @@ def add(
     A hit that is right at a preset of `trex confirm` is left out. Of an audit, keep the failures of confirmed
     families that stayed at its deciding look.
     """
-    from trex.suite.add import add_runs
+    from trex.export.suite import add_runs
 
     added = add_runs(runs, to, only_confirmed=confirmed)
     print_result([_added_json(one) for one in added], "\n".join(map(_added_words, added)), as_json)
@@ -101,10 +101,9 @@ def run(
     other, and so are runs at each preset.
     """
     from trex.foundation.junit import check_junit, write_junit
-    from trex.suite.junit import cases, is_failure
-    from trex.suite.last_run import write_last_run
-    from trex.suite.look import Look
-    from trex.suite.rendered import Rendering
+    from trex.trials.suite.look import Look, write_last_run
+    from trex.trials.suite.rendered import Rendering
+    from trex.trials.suite.run import cases, is_failure
 
     _refuse_ignored(ctx, render is not None, fresh > 0)
     if junit is not None:
@@ -131,7 +130,7 @@ def _refuse_ignored(ctx: typer.Context, is_rendered: bool, is_fresh: bool) -> No
 
 def _run_at(suite: Path, model: str, options: ModelOptions, look: Look, rendering: Rendering) -> SuiteRun:
     """Run the suite, with a progress display if it renders."""
-    from trex.suite.run import run_suite
+    from trex.trials.suite.run import run_suite
 
     if look.preset is None:
         return run_suite(suite, model, options=options)
@@ -163,7 +162,7 @@ def _run_words(done: SuiteRun) -> str:
 def _run_json(done: SuiteRun) -> dict[str, object]:
     from dataclasses import asdict
 
-    from trex.suite.run import Change
+    from trex.trials.suite.run import Change
 
     test, groups = done.paired, done.paired_groups
     return {

@@ -17,7 +17,7 @@ from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.percent import percent, percent_interval
 
 if TYPE_CHECKING:
-    from trex.parity.accuracy_check import AccuracyCheck, AccuracyShare
+    from trex.trials.accuracy import AccuracyCheck, AccuracyShare
 
     Measured = tuple[str, str, AccuracyShare]  # source, type, accuracy
 
@@ -140,8 +140,8 @@ def models_verify(
         print_result({"model": name, "good": good}, f"{name}: {good}", as_json)
         return
     from trex.datasets.clevr_questions import QuestionOptions
-    from trex.parity.accuracy_check import FAILED
-    from trex.parity.accuracy_run import verify
+    from trex.trials.accuracy import FAILED
+    from trex.trials.verify import verify
     from trex.worlds.world import open_model
 
     with display_until_stopped("every answer is kept") as display:

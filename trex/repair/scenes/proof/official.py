@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.model import Percept, PerceptModel, load_percept
 from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
@@ -23,7 +22,7 @@ from trex.repair.scenes.loaded import SceneFolder, model_path
 from trex.repair.scenes.proof.records import OFFICIAL, PROOF, TEST, OfficialProof, correction_key
 from trex.repair.scenes.results import SceneCompared, SceneCorrectResult, compared
 from trex.scenes.questions.answers import is_same
-from trex.worlds.asking import ask_all
+from trex.worlds.asking import answers_to
 
 OPTIONS = QuestionOptions(phrased=True)  # the folder's own questions, and those phrased from its scenes
 
@@ -82,11 +81,7 @@ def _right(percept: Percept, asked: AskedFolder, tally: Tally | None) -> list[Fl
     """Of each picture's questions, which the model answers rightly."""
     model, found = PerceptModel(percept), []
     for picture in asked.pictures:
-        image = read_pixels(picture.path, picture.images, tally).astype(np.float32) / np.float32(255.0)
-        said = ask_all(model, image, [question_of(q.text, q.program) for q in picture.asked])
-        found.append(
-            np.array(
-                [is_same(one.answer, q.answer) for one, q in zip(said, picture.asked, strict=True)], np.bool_
-            )
-        )
+        answers = answers_to(model, read_pixels(picture.path, picture.images, tally), picture.asked)
+        right = [is_same(answer, q.answer) for answer, q in zip(answers, picture.asked, strict=True)]
+        found.append(np.array(right, np.bool_))
     return found

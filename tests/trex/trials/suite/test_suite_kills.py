@@ -1,0 +1,130 @@
+"""A SIGKILL of `trex suite add` or `run`, at many of its writing calls: what is left is whole, old or absent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.running.command_line import trex, trex_done
+from tests.running.runs import without_reports
+from tests.running.write_kills import kill_before, writing_calls
+from trex.export import suite as adding
+from trex.foundation.errors import InputError
+from trex.trials.suite import look as last_run
+from trex.trials.suite.batch import check_files, read_batches
+from trex.trials.suite.look import LastRun, read_last_run, write_last_run
+
+pytestmark = pytest.mark.process
+
+MOMENTS = 12
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    with without_reports():
+        yield
+
+
+def moments(n: int) -> list[int]:
+    """Calls from the first to the last, evenly spaced, and each of the last four, which publish what was written."""
+    return sorted({round(k * (n - 1) / (MOMENTS - 1)) for k in range(MOMENTS)} | set(range(max(0, n - 4), n)))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The files of a suite without what a kill has left half-written, which has a name that begins with a dot."""
+    found = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(name): path.read_bytes()
+        for name, path in found.items()
+        if not any(p[0] == "." for p in name.parts)
+    }
+
+
+def check_add(searched: Path, made: Path, folder: Path) -> int:
+    """Kill `trex suite add` at many moments; how many batches were absent. An error if one is half-written."""
+
+    def add(suite: Path) -> Callable[[], object]:
+        return lambda: trex("suite", "add", searched, "--to", suite)
+
+    n, absent = writing_calls(add(folder / "counted")), 0
+    assert n > 2 * MOMENTS and tree(folder / "counted") == tree(made)
+    for at in moments(n):
+        suite = folder / f"killed-{at}"
+        assert kill_before(at, add(suite))
+        batches = read_batches(suite) if suite.exists() else ()
+        for batch in batches:
+            check_files(batch)
+        absent += not batches
+        trex_done("suite", "add", searched, "--to", suite)
+        assert tree(suite) == tree(made), at
+    return absent
+
+
+def test_a_kill_leaves_a_batch_whole_or_absent_and_the_same_command_makes_it(
+    searched: Path, made: Path, tmp_path: Path
+) -> None:
+    assert check_add(searched, made, tmp_path) >= MOMENTS - 2
+
+
+def test_a_batch_that_grows_in_its_place_is_noticed(
+    searched: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: a batch is copied to its place file by file, where a rename would publish it whole."""
+
+    def copied(place: Path, fill: Callable[[Path], str]) -> Path:
+        scratch = place.with_name(".scratch")
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        whole = place.with_name(fill(scratch))
+        (whole / "images").mkdir(parents=True, exist_ok=True)
+        for path in [scratch / "batch.json", *sorted(scratch.rglob("*"))]:
+            target = whole / path.relative_to(scratch)
+            target.mkdir(parents=True, exist_ok=True) if path.is_dir() else target.write_bytes(
+                path.read_bytes()
+            )
+        shutil.rmtree(scratch)
+        return whole
+
+    monkeypatch.setattr(adding, "write_whole", copied)
+    with pytest.raises((AssertionError, InputError)):
+        check_add(searched, made, tmp_path)
+
+
+def check_run(suite: Path) -> set[str]:
+    """Kill `trex suite run` at many moments; the models of the records that were left."""
+    keys = [batch.key(scene) for batch in read_batches(suite) for scene in batch.content.scenes]
+    old = LastRun("old", dict.fromkeys(keys, False))
+
+    def ask() -> object:
+        return trex("suite", "run", suite, "--model", "fake")
+
+    ask()  # imports everything, so that each process makes the same calls
+    write_last_run(suite, old)
+    n, left = writing_calls(ask), set()
+    for at in moments(n):
+        write_last_run(suite, old)
+        assert kill_before(at, ask)
+        found = read_last_run(suite)
+        assert found in (old, LastRun("fake", dict.fromkeys(keys, True), "fake")), at
+        left.add(found.model)
+        assert trex("suite", "run", suite, "--model", "fake").exit_code == (3 if found == old else 0)
+    return left
+
+
+def test_a_kill_leaves_the_old_record_or_the_new_one(suite: Path) -> None:
+    assert check_run(suite) == {"old", "fake"}
+    assert not [path for path in suite.iterdir() if path.suffix == ".xml"]
+    assert json.loads((suite / "last_run.json").read_text())["looks"]["stored"]["model"] == "fake"
+
+
+def test_a_record_that_is_written_in_its_place_is_noticed(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: the file is emptied, and then filled."""
+    monkeypatch.setattr(last_run, "write_atomic", lambda path, data: path.write_bytes(data))
+    with pytest.raises((AssertionError, InputError)):
+        check_run(suite)

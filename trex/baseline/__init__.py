@@ -1,1 +1,0 @@
-"""What a query finds in pictures without a search: hits, true mistakes, accuracy, beside the results of runs."""

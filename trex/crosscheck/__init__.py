@@ -1,1 +1,0 @@
-"""Renders hits again: at another preset, enlarged for the page, and the nearest misses."""

@@ -1,0 +1,247 @@
+"""`trex suite add`: the wrong hits of runs and the confirmed failures of audits, each as a sealed batch of a suite."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from trex.auditing.reporting.failures import KnownFailure, is_audit, known_failure, read_failures
+from trex.export.clevr import LaidOut, write_answers, write_split
+from trex.export.export import write_whole
+from trex.export.items import FOUND, ExportItem, answer_json, read_items
+from trex.foundation.errors import InputError
+from trex.foundation.files import write_atomic
+from trex.foundation.json_fields import Json
+from trex.foundation.printable import escaped
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder, check_free, open_run
+from trex.runs.picture_files import to_png
+from trex.scenes.clevr_format.scene_json import SceneRecord
+from trex.scenes.questions.program_json import program_from_json, program_to_json
+from trex.scenes.questions.programs import Program
+from trex.scenes.questions.truth import is_wrong
+from trex.scenes.scene import Scene, scene_id
+from trex.search.results import read_results
+from trex.trials.confirmation import Confirmation, read_confirmations
+from trex.trials.suite.batch import BATCH, CODEC, BatchFile, BatchScene, batch_name, read_batches
+
+NEW = "batch"  # the place beside which a batch is filled, before its content names it
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a run or an audit gave: scenes that are new, and known to the suite.
+
+    `unconfirmed` were left out since a confirmation is right or missing. `batch` is the new folder, None if nothing was
+    new.
+    """
+
+    run: Path
+    new: int
+    known: int
+    unconfirmed: int
+    batch: Path | None
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A wrong answer: the scene, the question, the presets that confirm it, and the group of related failures.
+
+    `picture` gives the PNGs of picture and mask; `more` is what `model_answers.json` holds besides.
+    """
+
+    scene: Scene
+    question: str
+    program: Program
+    truth: str
+    answer: str
+    confidence: float
+    confirmed: tuple[str, ...]
+    group: int
+    picture: Callable[[], tuple[bytes, bytes]]
+    more: Json = field(default_factory=dict)
+
+    @property
+    def identity(self) -> tuple[str, Program]:
+        """What makes it the same test again, as `Batch.identity`."""
+        return _sha256(self.picture()[0]), self.program
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The failures of a model in a run or an audit, and how many were left out."""
+
+    folder: Path
+    model: str
+    failures: tuple[_Failure, ...]
+    left_out: int = 0
+    weights: str = ""
+
+
+def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[Added]:
+    """Add the wrong hits of these runs, and the failures of audits, a new batch for each that has new ones.
+
+    The same again adds nothing. All runs are read before anything is written; each batch reaches its place whole or not
+    at all. A hit is left out if it is answered correctly at a preset at which it was confirmed and, with
+    `only_confirmed`, if it never was.
+    InputError if a run has no wrong hit, an audit no confirmed family, or a question a word that is not CLEVR's.
+    """
+    sources = [_audited(run) if is_audit(run) else _found(run, only_confirmed) for run in runs]
+    if suite.exists():
+        read_batches(suite)
+    check_free(suite)
+    return [_add(source, suite) for source in sources]
+
+
+def _found(run: Path, only_confirmed: bool) -> _Source:
+    """The wrong hits of a run."""
+    with open_run(run, for_writing=False) as folder:
+        exported = read_items(folder, edits=False)
+        confirmations, groups = read_confirmations(folder), _groups(folder)
+    manifest = exported.manifest
+    noise, program = manifest.query.render.noise, manifest.question.program
+    if noise > 1:
+        raise InputError(
+            f"{run} was searched with render.noise = {noise}: its answers are means over so many noise draws, and a "
+            "suite asks about one picture; search with render.noise=1"
+        )
+    program_from_json(program_to_json(program))  # a suite is read with CLEVR's words alone
+    wrong = [item for item in exported.items if is_wrong(item.answer, item.truth)]
+    if not wrong:
+        problem = f"{run} has no hit with a wrong answer"
+        raise InputError(f"{problem}; a suite keeps failures, so leave this run out")
+    failures = []
+    for item in wrong:
+        looks = _confirmed_at(item, confirmations)
+        if looks is not None and (looks or not only_confirmed):
+            failures.append(
+                _Failure(
+                    item.scene,
+                    manifest.question.text,
+                    program,
+                    str(item.truth),
+                    item.answer,
+                    item.confidence,
+                    looks,
+                    groups[item.picture],
+                    partial(exported.picture, item),
+                    answer_json(manifest, item),
+                )
+            )
+    return _Source(
+        run, manifest.facts.model, tuple(failures), len(wrong) - len(failures), manifest.facts.weights
+    )
+
+
+def _groups(folder: RunFolder) -> dict[str, int]:
+    """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.search.families`)."""
+    results = read_results(folder.manifest, run_draws(folder))
+    clusters = results.families.clusters
+    return {one.record.picture: cluster for one, cluster in zip(results.found, clusters, strict=True)}
+
+
+def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
+    """The presets at which the answer was still wrong; None if it was right at one."""
+    seen = [(one.preset, scene) for one in confirmations if (scene := one.of(item.picture)) is not None]
+    return tuple(preset for preset, _ in seen) if all(scene.is_wrong for _, scene in seen) else None
+
+
+def _audited(folder: Path) -> _Source:
+    """The failures of a finished audit, each once however many families it belongs to."""
+    found = read_failures(folder)
+    known = [known_failure(folder, failure) for failure in found.failures]
+    if not known:
+        raise InputError(f"{folder} has no confirmed family; a suite keeps failures, so leave this audit out")
+    different = list({(failure.scene, failure.program): failure for failure in known}.values())
+    scenes = [scene_id(failure.scene) for failure in different]
+    return _Source(
+        folder,
+        found.model,
+        tuple(
+            _Failure(
+                failure.scene,
+                failure.question,
+                failure.program,
+                failure.truth,
+                failure.said,
+                failure.confidence,
+                (found.look,),
+                scenes.index(scene),  # questions about one scene are related
+                _pngs(failure),
+            )
+            for failure, scene in zip(different, scenes, strict=True)
+        ),
+    )
+
+
+def _pngs(failure: KnownFailure) -> Callable[[], tuple[bytes, bytes]]:
+    return lambda: (to_png(failure.pixels), to_png(failure.mask))
+
+
+def _add(source: _Source, suite: Path) -> Added:
+    """Write a batch of the failures that no batch of the suite has."""
+    batches = read_batches(suite) if suite.exists() else ()
+    known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
+    new = [failure for failure in source.failures if failure.identity not in known]
+    place = write_whole(suite / NEW, lambda scratch: _fill(scratch, source, new)) if new else None
+    return Added(source.folder, len(new), len(source.failures) - len(new), source.left_out, place)
+
+
+def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:
+    """Write the batch; return the name that it gets by its content."""
+    rows = [(f"CLEVR_{FOUND}_{index:06d}.png", failure) for index, failure in enumerate(new)]
+    laid_out = [
+        LaidOut(
+            SceneRecord(failure.scene, name, index, FOUND),
+            failure.question,
+            failure.program,
+            failure.truth,
+            failure.picture,
+        )
+        for index, (name, failure) in enumerate(rows)
+    ]
+    write_split(scratch, FOUND, laid_out, "trex suite add")
+    write_answers(scratch, [_answer(source.model, name, failure) for name, failure in rows])
+    paths = sorted(path for path in scratch.rglob("*") if path.is_file())
+    content = BatchFile(
+        run=escaped(source.folder.resolve().name),
+        model=source.model,
+        scenes=tuple(
+            BatchScene(
+                name,
+                failure.truth,
+                failure.answer,
+                failure.confidence,
+                failure.confirmed,
+                failure.question,
+                tuple(program_to_json(failure.program)),
+                failure.group,
+            )
+            for name, failure in rows
+        ),
+        files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in paths},
+        weights=source.weights,
+    )
+    data = CODEC.text(content).encode()
+    write_atomic(scratch / BATCH, data)
+    return batch_name(data)
+
+
+def _answer(model: str, name: str, failure: _Failure) -> Json:
+    return {
+        **failure.more,
+        "split": FOUND,
+        "image_filename": name,
+        "model": model,
+        "question": failure.question,
+        "true_answer": failure.truth,
+        "model_answer": failure.answer,
+        "confidence": failure.confidence,
+    }
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,119 @@
+"""`baseline.html`, on one page that needs no network, and the sentences of a baseline for page and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex.datasets.examples import Problem
+from trex.foundation.words import counted
+from trex.inference.statistics.proportion import Proportion
+from trex.pages.page import page
+from trex.pages.thumbnails import Thumbnail
+from trex.pages.wording import rate_words
+from trex.trials.baseline.baseline import Baseline, ComparedRun, ScoredExample
+from trex.trials.baseline.score import SourceResult
+
+PAGE = "baseline.html"
+MAX_PICTURES = 200  # hits on the page; baseline.json holds all
+WORLD_RULE = (
+    "In the query's world means: each object may occur there; how many objects there are is not asked."
+)
+
+
+def sentences(one: Baseline) -> tuple[str, ...]:
+    """The baseline's figures, one sentence each."""
+    return (
+        f"hits {rate_words(one.hits)}",
+        f"true mistakes {rate_words(one.mistakes)}",
+        f"in the query's world ({one.world}): hits {rate_words(one.hits_inside)}; "
+        f"true mistakes {rate_words(one.mistakes_inside)}",
+        f"right answers {rate_words(one.accuracy)}",
+        *((mark_words(one),) if one.marks.is_any else ()),
+        *(run_words(run, one) for run in one.beside),
+    )
+
+
+def mark_words(one: Baseline) -> str:
+    """The true mistakes as people marked them, with and without those whose label is wrong."""
+    return (
+        f"of {one.mistakes.count} true mistakes people found {one.marks.words}; without wrong labels "
+        f"{rate_words(one.mistakes_well_labelled)}"
+    )
+
+
+def run_words(run: ComparedRun, one: Baseline) -> str:
+    """A run compared with the baseline: renders per hit there, and pictures per hit here."""
+    mistakes = "true mistakes unknown" if run.mistakes is None else counted(run.mistakes, "true mistake")
+    found = f"{counted(run.found, 'distinct scene')} ({mistakes}) in {counted(run.renders, 'render')}"
+    each = f", one in {run.renders / run.found:.3g}" if run.found else ""
+    return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
+
+
+def _each(hits: Proportion) -> str:
+    if hits.count:
+        return f"a hit in {hits.of / hits.count:.3g} pictures"
+    return f"no hit in {hits.of} pictures (95 %: fewer than one in {1 / hits.bound:.3g})"
+
+
+def covered(baselines: Sequence[Baseline]) -> str:
+    """The number of queries with a hit, and with a true mistake, here and in the compared runs."""
+    hits = sum(one.hits.count > 0 for one in baselines)
+    mistakes = sum(one.mistakes.count > 0 for one in baselines)
+    words = f"{hits} of {len(baselines)} queries have a hit here, {mistakes} a true mistake"
+    runs = [one.beside for one in baselines if one.beside]
+    if not runs:
+        return words
+    found = sum(any(run.found for run in beside) for beside in runs)
+    known = [beside for beside in runs if any(run.mistakes is not None for run in beside)]
+    wrong = sum(any(run.mistakes for run in beside) for beside in known)
+    mistaken = f"{wrong} a true mistake" if known else "true mistakes unknown"
+    if known and len(known) < len(runs):
+        mistaken += f" (unknown of {len(runs) - len(known)})"
+    return f"{words}; of {len(runs)} with a run beside them, {found} have a scene found, {mistaken}"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A picture with each query's answer on it."""
+
+    picture: Thumbnail
+    rows: tuple[tuple[Baseline, ScoredExample], ...]
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, float, str]:
+        """Sort key: true mistakes first, then other wrong answers, then hits; most confident first."""
+        rows = [row for _, row in self.rows]
+        best = max((row.confidence for row in rows if row.is_hit), default=0.0)
+        is_mistake, is_hit = any(row.is_mistake for row in rows), any(row.is_hit for row in rows)
+        is_wrong = any(row.has_truth and not row.is_right for row in rows)
+        return (not is_mistake, not is_wrong, not is_hit, -best, self.picture.name)
+
+
+def page_html(results: Sequence[SourceResult], all_pictures: bool, problems: Sequence[Problem]) -> str:
+    """The HTML of `baseline.html`, self-contained."""
+    baselines = [baseline for one in results for baseline in one.baselines]
+    values: dict[str, object] = {
+        "galleries": [_gallery(one, all_pictures) for one in results],
+        "baselines": baselines,
+        "is_one": len(baselines) == 1,
+        "all_pictures": all_pictures,
+        "covered": covered(baselines),
+        "world_rule": WORLD_RULE,
+        "run_words": run_words,
+        "mark_words": mark_words,
+        "problems": problems,
+    }
+    return page(PAGE, values, rate=rate_words)
+
+
+def _gallery(result: SourceResult, all_pictures: bool) -> dict[str, object]:
+    """The cards of a source, and the number of hits that the page leaves out."""
+    rows = [{row.name: row for row in baseline.seen} for baseline in result.baselines]
+    cards = [
+        Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(result.baselines, rows, strict=True)))
+        for picture in result.thumbnails
+    ]
+    cards.sort(key=lambda card: card.order)
+    shown = cards if all_pictures else cards[:MAX_PICTURES]
+    return {"source": result.source, "cards": shown, "hidden": len(cards) - len(shown)}

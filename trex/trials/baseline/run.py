@@ -1,0 +1,140 @@
+"""`trex baseline`: from query files and a source of pictures to baseline.json and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from trex.artifacts.cache import cache_root
+from trex.datasets.examples import Examples
+from trex.foundation.errors import InputError, unknown
+from trex.pages.wording import world_words
+from trex.query.question import named_answers
+from trex.query.shipped import query_path
+from trex.runs.folder import check_out
+from trex.runs.place import RUNS
+from trex.runs.trust import trusted_plan
+from trex.scenes.prior import ScenePrior
+from trex.trials.baseline.baseline import Baseline
+from trex.trials.baseline.beside import attach_runs
+from trex.trials.baseline.files import FILES, StoredBaseline
+from trex.trials.baseline.score import OnProgress, Planned, RenderedScenes, score_examples
+from trex.worlds.registry import SHIPPED, model_shown
+from trex.worlds.world import Plan
+
+WORLDS = ("query", "clevr")
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class BaselineOptions:
+    """The source of a baseline: a data folder with the splits to take, or `rendered` scenes of a world."""
+
+    dataset: Path | None = None
+    splits: tuple[str, ...] = ()
+    rendered: int | None = None
+    world: str = "query"
+    seed: int = 0
+    cache: Path | None = None
+    beside: tuple[Path, ...] = ()
+    all_pictures: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.dataset is None) == (self.rendered is None):
+            raise InputError("give either --dataset DIR, or --rendered N for N scenes of the prior")
+        if self.splits and self.dataset is None:
+            raise InputError("--split belongs to --dataset; rendered scenes have no splits")
+        if self.world not in WORLDS:
+            raise unknown("world", self.world, WORLDS)
+
+
+def make_baseline(
+    queries: Sequence[Path],
+    overrides: Sequence[str],
+    options: BaselineOptions,
+    out: Path | None,
+    on_progress: OnProgress,
+) -> StoredBaseline:
+    """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks.
+
+    A query is a file, or the name of a shipped query.
+    """
+    files = list(dict.fromkeys(map(query_path, queries)))
+    place = out or default_out(files)
+    check_out(place, FILES)
+    plans = [trusted_plan(path, overrides, overrides) for path in files]
+    begun = [empty_baseline(*pair) for pair in zip(files, plans, strict=True)]
+    if options.dataset is None:
+        begun = [_at_look(one, plan) for one, plan in zip(begun, plans, strict=True)]
+    empty = attach_runs(begun, options.beside)
+    sources = list(
+        _sources(list(zip(plans, empty, strict=True)), options)
+    )  # all are checked before one is scored
+    results = tuple(
+        score_examples(examples, part, options.all_pictures, on_progress) for examples, part in sources
+    )
+    problems = tuple(problem for one in results for problem in one.problems)
+    done = StoredBaseline(place, results, problems, options.all_pictures)
+    done.write()
+    return done
+
+
+def default_out(queries: Sequence[Path]) -> Path:
+    """A folder below runs/, named after the first query."""
+    more = f"-and-{len(queries) - 1}-more" if len(queries) > 1 else ""
+    return RUNS / f"baseline-{queries[0].stem}{more}"
+
+
+def empty_baseline(path: Path, plan: Plan) -> Baseline:
+    """The baseline of a query before any picture is scored."""
+    return Baseline(
+        query=str(path),
+        question=plan.question.text,
+        target=plan.target.describe(),
+        answers=named_answers(plan.query),
+        model=SHIPPED if model_shown(plan.query, plan.model_name) == SHIPPED else plan.model_name,
+        model_hash=plan.model_key(),
+        world=world_words(plan.query),
+        source="",
+    )
+
+
+def _at_look(empty: Baseline, plan: Plan) -> Baseline:
+    """The baseline of rendered scenes; InputError if the query's level set is that of a mean over noise draws."""
+    render = plan.query.render
+    if render.noise > 1:
+        raise InputError(
+            f"{empty.query}: render.noise = {render.noise} is the mean over noise draws, and --rendered "
+            "makes one picture of each scene; give --set render.noise=1"
+        )
+    return replace(empty, preset=render.preset)
+
+
+def _sources(
+    planned: Sequence[Planned], options: BaselineOptions
+) -> Iterator[tuple[Examples, list[Planned]]]:
+    """Each source with the queries that apply to it: one for each kind of world, or for each prior to render."""
+    if options.dataset is None:
+        yield from _grouped(planned, lambda plan: _rendered(plan, options)).items()
+        return
+    splits = tuple(dict.fromkeys(options.splits))
+    for part in _grouped(planned, lambda plan: plan.world.name).values():
+        plans = [plan for plan, _ in part]
+        yield plans[0].world.examples(plans, options.dataset, splits), part
+
+
+def _grouped(planned: Sequence[Planned], key: Callable[[Plan], K]) -> dict[K, list[Planned]]:
+    groups: dict[K, list[Planned]] = {}
+    for plan, empty in planned:
+        groups.setdefault(key(plan), []).append((plan, empty))
+    return groups
+
+
+def _rendered(plan: Plan, options: BaselineOptions) -> RenderedScenes:
+    is_own = options.world == "query"
+    prior = plan.scenes if is_own else ScenePrior()
+    words = f"the query's world ({world_words(plan.query)})" if is_own else "CLEVR's world (3 to 10 objects)"
+    cache = options.cache or cache_root() / "baselines"
+    return RenderedScenes(prior, plan.query.render, options.rendered or 0, options.seed, words, cache)

@@ -1,0 +1,250 @@
+"""`trex suite run`: asks a model about a suite at a look and compares its failures with the last run's at that look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.labels import bound_to
+from trex.clevr_models.interface.options import ModelOptions
+from trex.clevr_models.interface.question import question_of
+from trex.foundation.errors import InputError
+from trex.foundation.junit import Case, CaseStatus
+from trex.foundation.words import counted
+from trex.inference.statistics.paired import Paired, paired, paired_clusters
+from trex.query.schema import RenderSection
+from trex.scenes.questions.answers import is_same
+from trex.trials.suite.batch import Batch, BatchScene, check_files, read_batches
+from trex.trials.suite.look import STORED, LastRun, Look, read_last_run
+from trex.trials.suite.rendered import Pictures, Rendering, open_rendered
+from trex.worlds.asking import ask_all, ask_mean
+from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.world import open_model, picture_size
+
+Asked = tuple[Batch, BatchScene]
+OnProgress = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
+HERE = Rendering()
+
+
+class Change(Enum):
+    """A scene compared with the last run or, if that did not have it, with the failure for which it was added."""
+
+    NEWLY_FAILING = "newly failing"
+    STILL_FAILING = "still failing"
+    FIXED = "fixed"
+    PASSING = "passing"
+
+
+@dataclass(frozen=True)
+class SceneResult:
+    """The model's answer to one scene; `failed_before` is None if the last run did not have the scene.
+
+    `is_selected`: the scene was added because this run's model, or the last one's, fails on it. `group` is shared by
+    related scenes.
+    """
+
+    key: str
+    question: str
+    truth: str
+    answer: str
+    probability: float
+    failed_before: bool | None
+    is_selected: bool = False
+    group: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the answer is wrong."""
+        return not is_same(self.answer, self.truth)
+
+    @property
+    def change(self) -> Change:
+        """What has changed; a scene that no run has asked counts as failed before."""
+        if self.failed_before is False:
+            return Change.NEWLY_FAILING if self.fails else Change.PASSING
+        return Change.STILL_FAILING if self.fails else Change.FIXED
+
+    @property
+    def words(self) -> str:
+        """The question with both answers: "How many ...? true answer 2, model says 3 (0.970)"."""
+        return f"{self.question} true answer {self.truth}, model says {self.answer} ({self.probability:.3f})"
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """The results in the order of the suite; `last` is the model of the last run at this look, "" before the first."""
+
+    model: str
+    last: str
+    results: tuple[SceneResult, ...]
+    look: Look = STORED
+    weights: str = ""
+
+    @property
+    def paired(self) -> Paired | None:
+        """Failures of the last run and of this one, on the scenes that both have; None if there are none.
+
+        Scenes that were added because one of the two models fails on them do not count: they were selected, so that any
+        other model fails on fewer.
+        """
+        both = self._in_both
+        return paired(_failed_before(both), [one.fails for one in both]) if both else None
+
+    @property
+    def paired_groups(self) -> Paired | None:
+        """The same of groups of related scenes, each of which counts once."""
+        both = self._in_both
+        groups = [one.group for one in both]
+        return paired_clusters(_failed_before(both), [one.fails for one in both], groups) if both else None
+
+    @property
+    def _in_both(self) -> list[SceneResult]:
+        return [one for one in self.results if one.failed_before is not None and not one.is_selected]
+
+    def of(self, change: Change) -> tuple[SceneResult, ...]:
+        """The results with this change."""
+        return tuple(one for one in self.results if one.change is change)
+
+    def record(self) -> LastRun:
+        """What the next run compares with."""
+        return LastRun(self.model, {one.key: one.fails for one in self.results}, self.weights)
+
+    def sentences(self) -> tuple[str, ...]:
+        """The counts, and the comparison with the last run, for the terminal."""
+        counts = ", ".join(f"{len(self.of(change))} {change.value}" for change in Change)
+        look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
+        first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
+        test, groups = self.paired, self.paired_groups
+        if test is None or groups is None:
+            unasked = all(one.failed_before is None for one in self.results)
+            why = (
+                f"No earlier run has asked these scenes{here}"
+                if unasked
+                else (
+                    f"The scenes that both runs have{here} were added because one of the two models fails on them"
+                )
+            )
+            return first, f"{why}, so there is nothing to test."
+        before, now = test.both + test.only_first, test.both + test.only_second
+        exact = "exact McNemar test"
+        if groups.n < test.n:
+            exact = f"exact sign test over {counted(groups.n, 'group')} of related scenes"
+        return first, (
+            f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: failed before: "
+            f"{before}, now: {now}; {exact} p = {groups.p_value:.3g}."
+        )
+
+
+def _failed_before(results: Sequence[SceneResult]) -> list[bool]:
+    return [bool(one.failed_before) for one in results]
+
+
+def read_suite(suite: Path) -> tuple[Batch, ...]:
+    """The batches of a suite, with every file checked; InputError if one is damaged, or if there is none."""
+    batches = read_batches(suite)
+    if not batches:
+        raise InputError(f"{suite} holds no scene; add some: trex suite add RUN --to {suite}")
+    for batch in batches:
+        check_files(batch)
+    return batches
+
+
+def run_suite(
+    suite: Path,
+    spec: str,
+    look: Look = STORED,
+    rendering: Rendering = HERE,
+    on_progress: OnProgress = lambda what, done, total: None,
+    options: ModelOptions | None = None,
+) -> SuiteRun:
+    """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
+
+    Everything is checked before the first render: files, model, questions, device. InputError if a file is damaged or
+    the model cannot read a question, ModelError if it does not answer, RenderError if a scene cannot be rendered.
+    """
+    batches, last = read_suite(suite), read_last_run(suite, look)
+    failed = last.failed if last else {}
+    model = open_model(spec, options)
+    scenes = list(scenes_of(batches))
+    weights = _weights(model, scenes[0])
+    names = {(model.name, weights), *([(last.model, last.weights)] if last else [])}
+    results = []
+    with ExitStack() as stack:
+        pictures: Iterator[Pictures] = map(_stored, scenes)
+        if look.preset is not None:
+            rendered = stack.enter_context(open_rendered(batches, look, rendering))
+            _check_asked(model, scenes, look.preset)
+            pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
+        for number, (batch, scene) in enumerate(scenes):
+            on_progress("scenes", number, len(scenes))
+            said = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
+            results.append(replace(said, is_selected=any(batch.content.is_by(*one) for one in names)))
+        on_progress("scenes", len(scenes), len(scenes))
+    return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
+
+
+def _weights(model: ClevrModel, asked: Asked) -> str:
+    batch, scene = asked
+    bound = bound_to(model, question_of(scene.question, batch.program(scene)))
+    return weights_fingerprint(model.name, bound)
+
+
+def scenes_of(batches: Sequence[Batch]) -> Iterator[Asked]:
+    """The scenes of all batches, each with its batch."""
+    return ((batch, scene) for batch in batches for scene in batch.content.scenes)
+
+
+def ask_scene(
+    model: ClevrModel, batch: Batch, scene: BatchScene, pictures: Pictures, failed_before: bool | None
+) -> SceneResult:
+    """Ask a model about the pictures of a scene, and judge its mean probabilities."""
+    question = question_of(scene.question, batch.program(scene))
+    said = ask_mean(model, pictures, question)
+    return SceneResult(
+        batch.key(scene),
+        question.text,
+        scene.truth,
+        said.answer,
+        said.probability,
+        failed_before,
+        group=batch.group(scene),
+    )
+
+
+def _stored(asked: Asked) -> Pictures:
+    batch, scene = asked
+    return (batch.picture(scene),)
+
+
+def _check_asked(model: ClevrModel, scenes: Sequence[Asked], preset: str) -> None:
+    """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
+    questions = list(dict.fromkeys(question_of(one.question, batch.program(one)) for batch, one in scenes))
+    for question in questions:
+        bound_to(model, question)
+    width, height = picture_size(RenderSection(preset=preset))
+    ask_all(model, np.zeros((height, width, 3), np.float32), questions[:1])
+
+
+def is_failure(result: SceneResult, *, strict: bool) -> bool:
+    """Whether a scene fails the build: it fails newly or, with `strict`, at all."""
+    return result.fails and (strict or result.change is Change.NEWLY_FAILING)
+
+
+def cases(suite: Path, done: SuiteRun, *, strict: bool) -> list[Case]:
+    """One case a scene, in a group for each look; failures that are known are skipped, with the reason."""
+    group = suite.resolve().name + (f" ({done.look.name})" if done.look.words else "")
+    return [
+        Case(one.key, group, _status(one, strict), f"{one.change.value}: {one.words}") for one in done.results
+    ]
+
+
+def _status(result: SceneResult, strict: bool) -> CaseStatus:
+    if is_failure(result, strict=strict):
+        return CaseStatus.FAILED
+    return CaseStatus.SKIPPED if result.fails else CaseStatus.PASSED
