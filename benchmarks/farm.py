@@ -105,7 +105,16 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
     query = QUERY.format(preset=PRESET, chains=CHAINS, steps=ROUNDS)
     (place / "query.toml").write_text(query, encoding="utf-8")
     runs = place / "runs"
-    words = [sys.executable, "-m", "trex.cli.app", "work", "--runs", str(runs), "--workers", str(workers)]
+    words = [
+        sys.executable,
+        "-m",
+        "trex.commands.shell.app",
+        "work",
+        "--runs",
+        str(runs),
+        "--workers",
+        str(workers),
+    ]
     environment = {**os.environ, "RAY_worker_niceness": "0"}
     with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment) as process:
         try:

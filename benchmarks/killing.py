@@ -20,7 +20,7 @@ HUNG_S = 900.0  # on a machine that others use too
 
 def start(words: list[str], log: Path) -> int:
     """The process id of a fork that carries out the command, its words in the log."""
-    from trex.cli.app import app
+    from trex.commands.shell.app import app
 
     pid = os.fork()
     if pid:

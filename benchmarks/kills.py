@@ -61,7 +61,7 @@ FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
     "trex.trials.baseline.run",
     "trex.clevr_models.catalog",
-    "trex.cli.search",
+    "trex.commands.shell.search",
     "trex.trials.confirm",
     "trex.experiments.experiment",
     "trex.explain.explain_run",

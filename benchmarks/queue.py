@@ -38,7 +38,7 @@ def queue() -> None:
 
 def _timed(command: str, *words: str) -> None:
     began, used = time.perf_counter(), _cpu_s()
-    trex = [sys.executable, "-m", "trex.cli.app", "queue", command, *words]
+    trex = [sys.executable, "-m", "trex.commands.shell.app", "queue", command, *words]
     subprocess.run(trex, check=True, stdout=subprocess.DEVNULL)
     show(f"queue.{command}_{ENTRIES}_s", time.perf_counter() - began, "s")
     show(f"queue.{command}_{ENTRIES}_cpu_s", _cpu_s() - used, "CPU s")

@@ -2,14 +2,19 @@
 
 import csv
 import html
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from tests.running.runs import run, write_query
-from tests.serving.documented_extensions import Example, examples, trex
+from tests.serving.documented_extensions import BLOCK, ROOT, Example, examples, trex
+from trex.foundation.errors import InputError
 
 EXAMPLES = examples()
 HEADINGS = [
@@ -18,7 +23,6 @@ HEADINGS = [
     "A proposal",
     "A model adapter",
     "A world",
-    "A command",
     "A report section",
     "An export format",
     "A tracker",
@@ -76,13 +80,6 @@ def adapter_answers(place: Path) -> None:
     assert "'always:ANSWER'" in errors
 
 
-def command_prints(place: Path) -> None:
-    assert trex(place, "hello", "--name", "Tyra") == ("0", "hello Tyra\n", "")
-    _, words, _ = trex(place, "--help")
-    assert "From other packages" in words
-    assert "Say hello." in words
-
-
 def section_is_shown(place: Path) -> None:
     found(place)
     page = (place / "run" / "report.html").read_text()
@@ -129,7 +126,6 @@ USED: dict[str, Callable[[Path], None]] = {
     "A proposal": proposal_moves,
     "A world": world_is_searched,
     "A model adapter": adapter_answers,
-    "A command": command_prints,
     "A report section": section_is_shown,
     "An export format": format_is_written,
     "A tracker": run_is_logged,
@@ -156,30 +152,6 @@ def test_every_kind_of_extension_has_an_example() -> None:
 def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
     EXAMPLES[heading].install(tmp_path)
     USED[heading](tmp_path)
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("import sys; sys.exit(3)", "of group 'trex.commands': SystemExit: 3"),
-        ("import no_such_module", "of group 'trex.commands': ModuleNotFoundError"),
-        ("COMMAND = 7", "is a int, not a Command"),
-        (
-            "from trex.cli.command import Command\nCOMMAND = Command('find', print)",
-            "declares command 'find', which already exists",
-        ),
-    ],
-)
-def test_a_broken_command_is_named_and_stops_nothing(text: str, says: str, tmp_path: Path) -> None:
-    broken = Example({"broken.py": text}, {"trex.commands": {"broken": "broken:COMMAND"}})
-    broken.install(tmp_path, "broken")
-    EXAMPLES["A command"].install(tmp_path)
-    code, words, errors = trex(tmp_path, "hello")
-    assert (code, words) == ("0", "hello world\n")
-    assert errors.startswith("note: ")
-    assert "'broken'" in errors
-    assert says in errors
 
 
 @pytest.mark.process
@@ -244,3 +216,26 @@ def test_an_adapter_counts_as_code_unless_it_says_otherwise(trust: str, named: s
     Example({"odd.py": text}, {"trex.adapters": {"odd": "odd:ADAPTER"}}).install(tmp_path, "odd")
     code, words, errors = trex(tmp_path, "odd:x", code=TRUSTED)
     assert (code, words.strip()) == ("0", named), errors
+
+
+def test_a_verb_and_one_option_more_work_in_python_and_in_the_shell(tmp_path: Path) -> None:
+    document = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## A verb and its options\n")[1]
+    )
+    text, more = (block for _, block in BLOCK.findall(document)[:2])
+    field = "= 1\n"
+    assert text.count(field) == 1
+    namespace: dict[str, Any] = {"__name__": "greet"}
+    exec(compile(text.replace(field, field + more), "greet.py", "exec"), namespace)
+    greet, command = namespace["VERB"].function(), namespace["VERB"].command()
+    assert str(greet("Tyra", times=2)) == "hello Tyra, hello Tyra"
+    assert inspect.signature(greet).parameters["loudly"].default is False
+    assert "In capitals." in greet.__doc__
+    with pytest.raises(InputError, match=r"^times 10: give 1 to 9$"):
+        greet("Tyra", times=10)
+    app = typer.Typer()
+    app.command()(command)
+    said = CliRunner().invoke(app, ["Tyra", "--loudly", "--json"])
+    assert said.stdout == '{"words": "hello Tyra"}\n'
+    assert "In capitals." in CliRunner().invoke(app, ["--help"]).stdout
+    assert str(CliRunner().invoke(app, ["Tyra", "--times", "0"]).exception) == "--times 0: give 1 to 9"

@@ -18,19 +18,23 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from trex.api.check import QueryCheck
     from trex.api.hit import Hit
-    from trex.api.models.auditing import AuditResult, audit
     from trex.api.models.repair import Repair, begin_repair, open_repair
     from trex.api.models.scene_repair import SceneRepair, begin_scene_repair, open_scene_repair
     from trex.api.public import check, find, open_run
     from trex.api.run import Run
     from trex.api.stopped import Stopped
+    from trex.auditing.perform import AuditResult
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
 
+    audit: Callable[..., AuditResult]
+
+VERBS = ("audit",)  # each is declared in the file of its name in `trex.commands`
 _HOMES = {
-    "audit": "trex.api.models.auditing",
-    "AuditResult": "trex.api.models.auditing",
+    "AuditResult": "trex.auditing.perform",
     "find": "trex.api.public",
     "check": "trex.api.public",
     "open_run": "trex.api.public",
@@ -73,11 +77,14 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What the package offers under this name, loaded now."""
-    if name not in _HOMES:
+    if name not in _HOMES and name not in VERBS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from trex.foundation.home import prepare_packages
 
     prepare_packages()
+    if name in VERBS:
+        function = importlib.import_module(f"trex.commands.{name}").VERB.function()
+        return globals().setdefault(name, function)
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

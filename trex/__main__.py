@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command line; Ctrl-C while it is imported or set up says "stopped" and exits 130, as in a command."""
     try:
-        from trex.cli.app import app
+        from trex.commands.shell.app import app
 
         app(prog_name="trex")
     except KeyboardInterrupt:

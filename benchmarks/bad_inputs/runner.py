@@ -66,7 +66,7 @@ def _child(words: tuple[str, ...], folder: Path, out: Path, err: Path) -> None:
 
 
 def _run(words: tuple[str, ...]) -> int:
-    from trex.cli.app import app
+    from trex.commands.shell.app import app
 
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115

@@ -19,7 +19,7 @@ from tests.running.runs import QUERY, run
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj
 from trex.clevr_models.adapters.onnx_model import read_onnx_card
-from trex.cli.errors import one_line
+from trex.commands.shell.errors import one_line
 from trex.datasets.render_files import everything, read_any
 from trex.experiments.experiment_file import read_experiment
 from trex.foundation.archives import check_inflation, open_zip

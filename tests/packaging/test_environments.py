@@ -68,7 +68,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from trex.cli.app import app
+from trex.commands.shell.app import app
 app(sys.argv[1:])
 """
 

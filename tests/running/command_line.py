@@ -9,7 +9,7 @@ from typing import Protocol
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from trex.cli.app import app
+from trex.commands.shell.app import app
 
 
 class Command(Protocol):

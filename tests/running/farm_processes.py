@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.running.waiting import wait_for
 from trex.workers.memory import children
 
-TREX = [sys.executable, "-m", "trex.cli.app"]
+TREX = [sys.executable, "-m", "trex.commands.shell.app"]
 WORKER, HEAD = "ray::RayWorker", "gcs_server"
 
 

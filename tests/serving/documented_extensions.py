@@ -57,7 +57,9 @@ def _example(part: str) -> Example:
     return Example(files, points)
 
 
-def trex(installed: Path, *words: object, code: str = "from trex.cli.app import app; app()") -> Sequence[str]:
+def trex(
+    installed: Path, *words: object, code: str = "from trex.commands.shell.app import app; app()"
+) -> Sequence[str]:
     """A command in a process of its own that sees what is installed there: (exit code, output, errors)."""
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from trex.cli.app import app
+from trex.commands.shell.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

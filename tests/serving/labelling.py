@@ -65,7 +65,7 @@ def polled(path: Path, log: VoteLog | None = None) -> Iterator[Site]:
 def started(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
     """`trex WORDS --serve` as a process of its own, and its page."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "trex.cli.app", *map(str, words), "--serve", "--port", "0"],
+        [sys.executable, "-m", "trex.commands.shell.app", *map(str, words), "--serve", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={"PYTHONUNBUFFERED": "1", "PATH": os.environ["PATH"], "TREX_TOKEN": TOKEN},
     )  # fmt: skip

@@ -54,8 +54,11 @@ class Helped:
     swept: int
     rendered: int
 
-    def line(self) -> str:
-        """In words, for the terminal."""
+    def document(self) -> dict[str, int]:
+        """The same for machines."""
+        return {"swept": self.swept, "rendered": self.rendered}
+
+    def __str__(self) -> str:
         return f"helped: {self.swept:,} scenes rendered for the sweep, {self.rendered:,} at the deciding look"
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from trex.auditing.defaults import HELD_OUT, PROBED, QUESTIONS, SCENES, TESTED
 from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES
+from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.sweeping.examine import is_of
-from trex.auditing.sweeping.records import MAX_SCENES, Settings
+from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import question_of
@@ -32,35 +31,27 @@ SWEEP_SHARE = 0.7  # of the budget
 MAX_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
-MAX_QUESTIONS = 500
+PROBED = AuditOptions.model_fields["probed"].default
 
 
-class Sizes(NamedTuple):
-    """How many scenes are swept and held out, questions asked about each, and failures of a family rendered again."""
-
-    scenes: int = SCENES
-    held_out: int = HELD_OUT
-    questions: int = QUESTIONS
-    tested: int = TESTED
-
-
-def planned(hours: float, sizes: Sizes, look: str, deciding: str) -> Sizes:
-    """Sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many will be asked for.
+def planned(hours: float, options: AuditOptions) -> AuditOptions:
+    """The options with sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many.
 
     InputError if it is too small for LEAST_SCENES.
     """
     if not 0 < hours <= MAX_HOURS:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MAX_HOURS:,}")
     seconds = hours * 3600.0
-    each = _cost_s(look) + ASKING_S
+    each = _cost_s(options.preset) + ASKING_S
     scenes = min(MAX_SCENES, int(seconds * SWEEP_SHARE / each / 2))
     if scenes < LEAST_SCENES:
         least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
-        raise InputError(f"--budget {hours:g} is too small at look {look}; give at least {least:.2f}")
-    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(deciding) + ASKING_S)
-    return sizes._replace(
-        scenes=scenes, held_out=scenes, tested=max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
-    )
+        raise InputError(
+            f"--budget {hours:g} is too small at preset {options.preset}; give at least {least:.2f}"
+        )
+    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(options.confirm_preset) + ASKING_S)
+    tested = max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
+    return options.model_copy(update={"scenes": scenes, "held_out": scenes, "tested": tested})
 
 
 def _cost_s(look: str) -> float:
@@ -68,30 +59,9 @@ def _cost_s(look: str) -> float:
     return CPU_S.get(look, max(CPU_S.values()))
 
 
-def audit_settings(
-    model: ClevrModel,
-    prior: ScenePrior,
-    sizes: Sizes,
-    looks: tuple[str, str],
-    sure: float,
-    seed: int,
-    weigh: Sequence[str],
-    families: Sequence[str] = (),
-) -> Settings:
-    """The settings with every value checked; InputError names the first that is wrong. Nothing is rendered."""
-    bounds = {
-        "scenes": (1, MAX_SCENES), "held_out": (1, MAX_SCENES), "questions": (1, MAX_QUESTIONS),
-        "tested": (1, 1000),
-    }  # fmt: skip
-    for name, (low, high) in bounds.items():
-        value = getattr(sizes, name)
-        if not isinstance(value, int) or not low <= value <= high:
-            raise InputError(f"--{name.replace('_', '-')} {value}: give {low} to {high:,}")
-    if not 0.5 < sure < 1:
-        raise InputError(f"--sure {sure:g}: give a probability above .5 and below 1")
-    if not 0 <= seed < 1 << 63:
-        raise InputError(f"--seed {seed}: give 0 to 2^63 - 1")
-    for look in looks:
+def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) -> Settings:
+    """The settings that these options give; InputError names the first that is wrong. Nothing is rendered."""
+    for look in (options.preset, options.confirm_preset):
         picture_size(RenderSection(preset=look))
     question = "How many things are there?"
     bound = bound_to(model, question_of(question, parse(question)))
@@ -99,13 +69,16 @@ def audit_settings(
         model=model.name,
         weights=weights_fingerprint(model.name, bound),
         world=hashlib.sha256(repr(prior.world).encode()).hexdigest()[:16],
-        **sizes._asdict(),
-        look=looks[0],
-        deciding=looks[1],
-        sure=sure,
-        seed=seed,
-        severity=dict(map(_weight, weigh)),
-        families=_families(families),
+        scenes=options.scenes,
+        held_out=options.held_out,
+        questions=options.questions,
+        tested=options.tested,
+        look=options.preset,
+        deciding=options.confirm_preset,
+        sure=options.sure,
+        seed=options.seed,
+        severity=dict(map(_weight, options.weigh)),
+        families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
     )
 

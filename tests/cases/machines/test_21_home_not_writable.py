@@ -33,7 +33,7 @@ chains = 2
 steps = 4
 control = false
 """
-TREX = "from trex.cli.app import app; app(prog_name='trex')"
+TREX = "from trex.commands.shell.app import app; app(prog_name='trex')"
 # What the system says of a user whom it does not know.
 NAMELESS = """
 import pwd

@@ -20,7 +20,7 @@ from trex.api.models.given import overrides_of
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
-from trex.cli.commands.preparing.data import object_range
+from trex.commands.data import object_range
 from trex.foundation.errors import InputError
 from trex.queue.sweep import combinations
 from trex.scenes.questions.english import parse

@@ -94,7 +94,7 @@ def test_any_other_code_that_ends_a_command(code: object, monkeypatch: pytest.Mo
     def quits(*_: object, **__: object) -> None:
         sys.exit(code)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("trex.cli.search.run_report", quits)
+    monkeypatch.setattr("trex.commands.shell.search.run_report", quits)
     refused(trex("report", "run"), f"sys.exit({code!r})", "test_305")
 
 

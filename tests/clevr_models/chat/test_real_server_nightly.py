@@ -143,7 +143,18 @@ def test_find_and_a_small_audit_run_from_end_to_end(url: str, tmp_path: Path) ->
     print(found.stdout[:200], len(sums), "pictures")
     assert len(sums) > 20 and np.allclose(sums, 1, atol=1e-6)
     assert "20 likeliest tokens" in (tmp_path / "run" / "report.html").read_text()
-    looks = ("--look", "fake", "--deciding", "fake", "--scenes", "12", "--held-out", "12", "--questions", "4")
+    looks = (
+        "--preset",
+        "fake",
+        "--confirm-preset",
+        "fake",
+        "--scenes",
+        "12",
+        "--held-out",
+        "12",
+        "--questions",
+        "4",
+    )
     few = ("--tested", "2", "--probed", "1")
     audit = trex_done("audit", "openai:planted", "--endpoint", url, "--out", tmp_path / "audit", *looks, *few)
     print(audit.stdout[-400:])

@@ -18,7 +18,7 @@ from tests.running.command_line import trex
 from tests.running.runs import write_query
 from tests.serving.chat_server import ChatServer, Fault, chat_server
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
-from trex.cli.app import app
+from trex.commands.shell.app import app
 
 SERVE = "serve"
 # Of this process alone: another that runs the same tests has its own in its list of processes.

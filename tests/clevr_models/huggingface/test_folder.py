@@ -321,7 +321,8 @@ def test_without_transformers_the_command_that_installs_it_is_told(
 @pytest.mark.process
 def test_nothing_but_such_a_model_imports_transformers() -> None:
     code = (
-        "import sys, trex, trex.cli.app; from trex.query.schema import Query; from trex.runs.trust import named_code; "
+        "import sys, trex, trex.commands.shell.app; "
+        "from trex.query.schema import Query; from trex.runs.trust import named_code; "
         "query = Query.model_validate({'model': {'name': 'hf:owner/model', 'trust_remote_code': True}}); "
         "print(named_code(query)); from trex.clevr_models.catalog import load_model; load_model('shipped'); "
         "print({'transformers', 'huggingface_hub', 'tokenizers'} & set(sys.modules))"

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from tests.references.official_clevr import data_file
 from trex.artifacts.card import read_card
-from trex.cli.commands.preparing.data import train_app
+from trex.commands.data import train_app
 from trex.experiments.experiment_file import cells, read_experiment
 from trex.mnist_models.data.load import load_data
 from trex.mnist_models.load import SHIPPED, load_classifier

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from trex.api.keywords import Keywords
 from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.interface.question import Question
-from trex.cli.commands.judging.audit import audit as audit_command
 from trex.runs.trust import named_code
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model
@@ -271,7 +269,7 @@ def test_an_audit_of_a_model_that_answers_otherwise_is_not_taken_for_the_old_one
 
     def audit(model: object) -> trex.AuditResult:
         return trex.audit(
-            model, look="fake", deciding="fake", scenes=4, held_out=4, questions=3, tested=1, probed=0,
+            model, preset="fake", confirm_preset="fake", scenes=4, held_out=4, questions=3, tested=1, probed=0,
             out=tmp_path / "audit", bank=tmp_path / "bank", progress=False,
         )  # fmt: skip
 
@@ -290,9 +288,3 @@ def test_the_code_of_a_module_is_part_of_its_fingerprint() -> None:
         with session_model_available(session):
             kinds.append(weights_fingerprint("m", open_model(session.name).bind(question)))
     assert kinds[0] == kinds[1] != kinds[2]
-
-
-def test_python_takes_every_option_of_the_audit_command() -> None:
-    command = set(inspect.signature(audit_command).parameters) - {"join", "as_json", "bank_folder"}
-    python = set(inspect.signature(trex.audit).parameters)
-    assert command | {"bank"} <= python

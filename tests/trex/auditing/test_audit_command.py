@@ -13,15 +13,16 @@ import pytest
 from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
-from trex.auditing.perform import AuditOptions, _work
-from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, MAX_SCENES, SWEEP_SHARE, Sizes, planned
+from trex.auditing.options import MAX_SCENES, AuditOptions
+from trex.auditing.perform import work_of
+from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
 from trex.worlds.costs import CPU_S
 
 ARGUMENTS = (
-    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "audit", NAMED, "--preset", "fake", "--confirm-preset", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "16", "--held-out", "16", "--questions", "12", "--tested", "3",
 )  # fmt: skip
 KINDS = ("--families", "zero_hop/count", "--families", "compare_integer")
@@ -115,7 +116,7 @@ def test_a_folder_that_was_tampered_with_is_named(
         (("--weigh", "missed"), "--weigh missed: give SYMPTOM=WEIGHT"),
         (("--weigh", "missed=-1"), "--weigh missed=-1"),
         (("--weigh", "mised=2"), "missed"),
-        (("--look", "shiny"), "shiny"),
+        (("--preset", "shiny"), "shiny"),
         (("--families", "zero_hops"), "did you mean 'zero_hop'"),
         (("--budget", "nan"), "--budget nan"),
         (("--budget", "0.001"), "--budget 0.001 is too small"),
@@ -137,8 +138,8 @@ def test_nonsense_is_refused_before_anything_is_rendered(
     Path("notes.txt").write_text("mine")
     before = tree(folder), tree(bank)
     refused(trex(*ARGUMENTS, "--bank", bank, "--out", folder, *options), words)
-    with pytest.raises(InputError, match="processes"):
-        _work(NAMED, AuditOptions(processes=0))
+    with pytest.raises(InputError, match=r"^processes 0: give 1 to 256$"):
+        AuditOptions.checked({"model": NAMED, "processes": 0})
     assert (tree(folder), tree(bank)) == before
 
 
@@ -165,9 +166,11 @@ def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_budget_counts_each_look_at_its_measured_cost(preset: str) -> None:
     """Planted bug: a look that a table of costs lacks, draft among them, cost a minute a scene."""
-    scenes = planned(1000.0, Sizes(), preset, "reference").scenes
+    scenes = planned(1000.0, AuditOptions(model=NAMED, preset=preset)).scenes
     assert scenes == min(MAX_SCENES, int(1000 * 3600 * SWEEP_SHARE / (CPU_S[preset] + ASKING_S) / 2))
-    assert planned(10.0, Sizes(), "fast", preset).tested == max(5, min(50, _renders(preset) - 65))
+    assert planned(10.0, AuditOptions(model=NAMED, confirm_preset=preset)).tested == max(
+        5, min(50, _renders(preset) - 65)
+    )
 
 
 def _renders(deciding: str) -> int:
@@ -201,6 +204,8 @@ def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
 
 def test_a_budget_does_not_change_with_the_probes(tmp_path: Path) -> None:
     """Planted bug: with --budget, another --probed made another audit, which the same folder refused."""
-    asked = [AuditOptions(budget=4.0, probed=probed, out=tmp_path / "a") for probed in (0, 8, 16)]
-    settings = [_work(NAMED, one).settings for one in asked]
+    asked = [
+        AuditOptions(model=NAMED, budget=4.0, probed=probed, out=tmp_path / "a") for probed in (0, 8, 16)
+    ]
+    settings = [work_of(one).settings for one in asked]
     assert settings[0] == settings[1] == settings[2]

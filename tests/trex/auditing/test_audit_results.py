@@ -24,7 +24,7 @@ from trex.trials.suite.run import run_suite
 
 WORLD = "one_cube_without_cubes"
 COMMAND = (
-    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", WORLD,
+    "audit", NAMED, "--preset", "fake", "--confirm-preset", "fake", "--world", WORLD,
     "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "1",
 )  # fmt: skip
 
@@ -34,8 +34,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
     """An audit of a model that counts brown from Python, with confirmed families."""
     folder = tmp_path_factory.mktemp("audit")
     found = package.audit(
-        NAMED, look="fake", deciding="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3, probed=1,
-        bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
+        NAMED, preset="fake", confirm_preset="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3,
+        probed=1, bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
     )  # fmt: skip
     assert found.families
     return found

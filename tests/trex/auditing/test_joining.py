@@ -27,7 +27,7 @@ from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
 
 ARGUMENTS = (
-    "audit", "fake", "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "audit", "fake", "--preset", "fake", "--confirm-preset", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "40", "--held-out", "35", "--questions", "12", "--tested", "3", "--probed", "2",
     "--fresh", "21",
 )  # fmt: skip
@@ -151,7 +151,7 @@ def test_a_helper_examines_nothing_that_the_log_has(alone: tuple[Path, Path], tm
 
 def test_three_programs_make_the_bytes_of_one(alone: tuple[Path, Path], tmp_path: Path) -> None:
     words = [*ARGUMENTS, "--bank", str(alone[1]), "--out", str(tmp_path / "audit")]
-    command = [sys.executable, "-m", "trex.cli.app", *words]
+    command = [sys.executable, "-m", "trex.commands.shell.app", *words]
     leader = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while leader.poll() is None and not (tmp_path / "audit" / "audit.json").exists():
         with suppress(subprocess.TimeoutExpired):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trex.cli.app import app
+from trex.commands.shell.app import app
 from trex.doctor.finding import Finding, State
 from trex.doctor.machine import machine_findings
 from trex.doctor.models import model_findings

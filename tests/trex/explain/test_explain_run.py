@@ -351,6 +351,7 @@ def test_every_bit_is_kept_as_text(explained: Path) -> None:
 
 @pytest.mark.process
 def test_starting_the_command_line_loads_no_torch() -> None:
-    code = "import sys, trex.cli.app, trex.explain.explain_run; print({'torch', 'captum', 'bpy'} & set(sys.modules))"
+    modules = "sys, trex.commands.shell.app, trex.explain.explain_run"
+    code = f"import {modules}; print({{'torch', 'captum', 'bpy'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

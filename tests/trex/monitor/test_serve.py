@@ -346,7 +346,7 @@ def test_an_empty_runs_folder(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_the_command_serves_and_ends(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "trex.cli.app", "serve", "--runs", str(tmp_path), "--port", "0"],
+        [sys.executable, "-m", "trex.commands.shell.app", "serve", "--runs", str(tmp_path), "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin", "TREX_TOKEN": TOKEN},
     )  # fmt: skip

@@ -171,7 +171,7 @@ def test_on_a_terminal_it_goes_on_until_ctrl_c(tmp_path: Path) -> None:
 START = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
-from trex.cli.app import app
+from trex.commands.shell.app import app
 app(["top", "--runs", sys.argv[1]])
 """
 

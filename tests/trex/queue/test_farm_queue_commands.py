@@ -371,7 +371,7 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
 
 KILLED_ADD = """
 import os, signal, sys
-from trex.cli.app import app
+from trex.commands.shell.app import app
 from trex.queue import add as queue_add
 word = sys.argv.pop(1)
 def at_once() -> None:

@@ -157,7 +157,7 @@ def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     """`trex find` as a process of its own, killed, then `trex resume`."""
     whole = draws(run(tmp_path, name="whole").folder)
     query, out = write_query(tmp_path), tmp_path / "run"
-    trex = [sys.executable, "-m", "trex.cli.app"]
+    trex = [sys.executable, "-m", "trex.commands.shell.app"]
     command = [*trex, "find", str(query), "--out", str(out)]
     kill_midway(
         lambda: subprocess.Popen(command, stderr=subprocess.DEVNULL).pid, out, len(whole) // 2, len(whole)
@@ -171,7 +171,7 @@ def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     query, out = write_query(tmp_path, QUERY.replace("steps = 12", "steps = 4000")), tmp_path / "run"
-    trex = [sys.executable, "-m", "trex.cli.app", "find", str(query), "--out", str(out)]
+    trex = [sys.executable, "-m", "trex.commands.shell.app", "find", str(query), "--out", str(out)]
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
     process = subprocess.Popen(trex, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
     wait_for(partial(has_draws, process.pid, out, 20_000), pause_s=0.001)

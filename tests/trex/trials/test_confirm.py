@@ -63,7 +63,7 @@ class Elsewhere(FakeRenderer):
 def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report takes longer than all else here; one test looks at it."""
     if "report" not in request.node.name:
-        monkeypatch.setattr("trex.cli.commands.judging.explain.renew_report", lambda path: path)
+        monkeypatch.setattr("trex.commands.explain.renew_report", lambda path: path)
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,6 @@ from trex.auditing.judging.findings import (
     seen_in,
     share_of,
 )
-from trex.auditing.sweeping.records import MAX_SCENES
-from trex.foundation.errors import InputError
 from trex.scenes.vocabulary import Vocabulary
 
 Parts = tuple[Sequence[Situation], Sequence[Situation]]  # what made the rules, and what judged them
@@ -56,12 +54,6 @@ class Fresh:
     fails: Mapping[int, Share]
     covers: Mapping[int, Share]
     agreement: Agreement
-
-
-def check_fresh(n: int) -> None:
-    """InputError unless so many fresh scenes can be asked for."""
-    if not isinstance(n, int) or not 0 <= n <= MAX_SCENES:
-        raise InputError(f"--fresh {n}: give 0 to {MAX_SCENES:,}")
 
 
 def in_fresh_scenes(

@@ -15,9 +15,9 @@ import numpy as np
 from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share, clustered_share
+from trex.auditing.options import MAX_PROBED
 from trex.auditing.sweeping.examine import PROBING, Asker
 from trex.auditing.sweeping.records import Probed
-from trex.foundation.errors import InputError
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
@@ -34,7 +34,6 @@ Change = Callable[[np.random.Generator, Scene], Scene]
 OBJECTS = "objects"  # the way in which objects change
 STEPS = 2  # moves of objects between a known failure and a new scene
 TRIES = 30  # changed scenes, until the conditions hold in one that is valid
-MAX_PROBED = 1000
 FIRST = 1 << 40  # numbers of scenes with changed objects, for their questions: no bank has as many members
 
 
@@ -85,12 +84,6 @@ class Prober:
             asked = self.asker.asked(scene, number) if family.symptom.level == "question" else []
             if rules.holds(family, facts, asked).any():
                 yield facts
-
-
-def check_probed(probed: int) -> None:
-    """InputError unless a family can be probed so often."""
-    if not isinstance(probed, int) or not 0 <= probed <= MAX_PROBED:
-        raise InputError(f"--probed {probed}: give 0 to {MAX_PROBED:,}")
 
 
 def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from trex.auditing.options import MAX_SCENES
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import is_missing, read_text
@@ -19,7 +20,6 @@ from trex.scenes.misreading import Misreading
 from trex.worlds.provenance import ProbeProbabilities
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
-MAX_SCENES = 1_000_000
 REMEDY = "delete the folder and audit again"
 FORMAT = 1
 

@@ -26,7 +26,7 @@ from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR
 
 ARGUMENTS = (
-    "audit", NAMED, "--look", "fake", "--deciding", "fake", "--world", "one_cube_without_cubes",
+    "audit", NAMED, "--preset", "fake", "--confirm-preset", "fake", "--world", "one_cube_without_cubes",
     "--scenes", "40", "--held-out", "40", "--questions", "12", "--tested", "3", "--probed", "0",
 )  # fmt: skip
 N = 180  # a third makes the rules, a third judges them, a third is fresh

@@ -104,5 +104,16 @@ def test_an_impossible_number_of_searches_is_refused(n: str, tmp_path: Path) -> 
 def test_a_world_with_a_condition_of_its_own_is_not_searched(tmp_path: Path) -> None:
     query = tmp_path / "query.toml"
     query.write_text('question = "How many cubes are there?"\nanswer = "1"\nwrong = true\n')
-    words = ["audit", "fake", "--look", "fake", "--deciding", "fake", "--world", query, "--searched", "1"]
+    words = [
+        "audit",
+        "fake",
+        "--preset",
+        "fake",
+        "--confirm-preset",
+        "fake",
+        "--world",
+        query,
+        "--searched",
+        "1",
+    ]
     refused(trex(*words, "--out", tmp_path / "audit"), "has wrong = true")

@@ -1,0 +1,116 @@
+"""What an audit can be told, with defaults and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+
+from trex.clevr_models.interface.options import ModelOptions
+from trex.foundation.options import Option, Options
+from trex.query.verb_options import Endpoint, MaxRequests, Model, Processes, TrustRemoteCode, World
+
+MAX_SCENES = 1_000_000
+MAX_PROBED = 1000
+
+
+def _sure(value: float) -> float:
+    if not 0.5 < value < 1:
+        raise ValueError("give a probability above .5 and below 1")
+    return value
+
+
+def _weights(value: object) -> object:
+    """SYMPTOM=WEIGHT for each item of a mapping."""
+    return tuple(f"{key}={weight}" for key, weight in value.items()) if isinstance(value, Mapping) else value
+
+
+class AuditOptions(Options):
+    """The options of an audit; docs/AUDIT.md says more of each."""
+
+    model: Model
+    world: World = Path("clevr")
+    budget: Annotated[
+        float | None,
+        Option("CPU hours to plan for; sets --scenes, --held-out and --tested.", metavar="HOURS"),
+    ] = None
+    scenes: Annotated[int, Option("Scenes that rules are made from.", low=1, high=MAX_SCENES)] = 1000
+    held_out: Annotated[
+        int, Option("Further scenes, on which the rules are tested.", low=1, high=MAX_SCENES)
+    ] = 1000
+    questions: Annotated[int, Option("Questions about each scene.", low=1, high=500)] = 50
+    preset: Annotated[str, Option("The preset of all scenes above.")] = "fast"
+    confirm_preset: Annotated[
+        str, Option("The preset at which failures are rendered again.", metavar="PRESET")
+    ] = "reference"
+    sure: Annotated[
+        float, AfterValidator(_sure), Option("A mistake counts as confident from this probability on.")
+    ] = 0.9
+    tested: Annotated[int, Option("Most failures of a family to render again.", low=1, high=1000)] = 20
+    probed: Annotated[
+        int,
+        Option("New scenes made from each family's failures, in each of four ways.", low=0, high=MAX_PROBED),
+    ] = 8
+    fresh: Annotated[
+        int,
+        Option(
+            "Further scenes, to measure how many of the model's confident mistakes the families hold.",
+            metavar="N",
+            low=0,
+            high=MAX_SCENES,
+        ),
+    ] = 0
+    searched: Annotated[
+        int,
+        Option(
+            "Search for the first N kinds of mistakes that no scene shows: some 40 CPU minutes each.",
+            metavar="N",
+            low=0,
+            high=100,
+        ),
+    ] = 0
+    seed: Annotated[int, Option("Seed of the questions.", low=0, high=(1 << 63) - 1)] = 0
+    families: Annotated[
+        tuple[str, ...],
+        Option(
+            "Ask only questions of this kind or family, e.g. compare_integer or zero_hop/count. Repeatable.",
+            metavar="KIND",
+        ),
+    ] = ()
+    weigh: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_weights),
+        Option("How harmful a symptom is, e.g. missed=3. Repeatable.", metavar="SYMPTOM=WEIGHT"),
+    ] = ()
+    endpoint: Endpoint = None
+    max_requests: MaxRequests = None
+    trust_remote_code: TrustRemoteCode = False
+    processes: Processes = None
+    bank: Annotated[Path | None, Option("The folder of the banks.")] = None
+    out: Annotated[Path | None, Option("The folder to write to; runs/audit-MODEL if not given.")] = None
+    junit: Annotated[
+        Path | None, Option("Write JUnit XML: each confirmed family is a failure.", metavar="FILE")
+    ] = None
+    beside: Annotated[
+        Path | None,
+        Option("A finished audit of another model, to compare with this one.", metavar="AUDIT"),
+    ] = None
+
+    join: Annotated[
+        bool,
+        Option(
+            "Help the same audit, which another program leads in this folder, here or on another machine.",
+            ("--join",),
+        ),
+    ] = False
+
+    @property
+    def asked(self) -> ModelOptions:
+        """What a query's [model] has besides the name."""
+        return ModelOptions(
+            endpoint=self.endpoint or "",
+            max_requests=self.max_requests,
+            trust_remote_code=self.trust_remote_code,
+        )

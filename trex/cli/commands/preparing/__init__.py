@@ -1,1 +1,0 @@
-"""Commands on what searches need: models, data sets, banks, rendered pictures, and the cache."""

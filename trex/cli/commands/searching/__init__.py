@@ -1,1 +1,0 @@
-"""Commands on one query: search for it, resume the run, check the query, report the run."""

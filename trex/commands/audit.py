@@ -1,0 +1,28 @@
+"""Find the failure families of a CLEVR model: what it misreads, when, how often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trex.auditing.options import AuditOptions
+from trex.commands.verb import Session, Verb
+
+if TYPE_CHECKING:
+    from trex.auditing.joining import Helped
+    from trex.auditing.perform import AuditResult
+
+
+def audit(options: AuditOptions, session: Session) -> AuditResult | Helped:
+    """Find the failure families of a CLEVR model: what it misreads, when, how often.
+
+    An audit that was stopped resumes from its folder; a finished one is only read.
+    """
+    from trex.api.audit_search import audit_search
+    from trex.auditing.perform import join_audit, perform
+
+    if options.join:
+        return join_audit(options, session.display.show)
+    return perform(options, session.display.show, audit_search(session.display), session.begin)
+
+
+VERB = Verb(AuditOptions, audit, kept="every answer is kept")

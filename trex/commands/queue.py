@@ -1,0 +1,250 @@
+"""Queue queries, and see, order and cancel them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.commands.shell.options import refuse
+from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.foundation.errors import InputError, RunError, unknown
+from trex.queue.entry import Entry
+from trex.queue.words import HEADER, details, fields, line, tally
+from trex.runs.place import RUNS
+
+queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` runs them.")
+SHOWN = 10  # entries that a command names; --json names all
+Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID...", help="IDs that `trex queue list` shows; a unique prefix is enough."),
+]
+Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
+OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
+
+
+def check_runs(runs: Path) -> None:
+    """InputError unless the folder of runs is there."""
+    if not runs.is_dir():
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
+
+
+@queue_app.command()
+def add(
+    queries: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY...", help="TOML files, names of shipped queries, or patterns like 'queries/*'."
+        ),
+    ],
+    priority: Priority = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=A,B,C", help="Queue one entry per value (or 0..99); several sweeps combine."
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model, as in trex find.")] = None,
+    trust: TrustQuery = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Check queries and add them to the queue, each with its own run folder; renders nothing."""
+    from trex.commands.shell.options import overrides
+    from trex.queue import add as queue_add
+    from trex.queue.requests import query_files, queue_requests
+    from trex.queue.sweep import combinations
+
+    fixed = overrides(model, settings)
+    files, ways = query_files(queries), combinations(sweep or [], fixed)
+    if trust:
+        trust_queries(files, fixed, ways)
+    requests = queue_requests(files, fixed, ways)
+    added = queue_add.add(runs, requests, priority, time.time())
+    new, known = [[one.entry for one in added if one.is_new is flag] for flag in (True, False)]
+    lines = [
+        *_first([f"queued {line(runs, one)}" for one in new]),
+        *_first([f"known  {line(runs, one)}" for one in known]),
+    ]
+    repeated = len(requests) - len(added)
+    repeats = f", {repeated} repeated in this command" if repeated else ""
+    lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex work")
+    print_result(
+        [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
+    )
+
+
+@queue_app.command("list")
+def list_entries(
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Only entries in this state: queued, running, done, ... Repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1, max=1_000_000)] = None,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Show the queue, in the order in which entries will run."""
+    from trex.queue import queue
+    from trex.queue.entry import STATES
+    from trex.queue.queue_file import has_queue
+
+    for one in state or []:
+        if one not in STATES:
+            raise unknown("state", one, STATES)
+    entries = queue.entries(runs, [one for one in STATES if one in (state or [])], limit)
+    none = f"no such entries in {runs}"
+    if not has_queue(runs):
+        none = f"{runs} has no queue; add a query, or rebuild it from run folders: trex queue rebuild --runs {runs}"
+    lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [none]
+    lines.append(f"total: {tally(queue.counts(runs))}")
+    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+
+
+@queue_app.command()
+def show(
+    entry_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="An ID that `trex queue list` shows; a unique prefix is enough."),
+    ],
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Show all facts about one entry."""
+    from trex.queue import queue
+    from trex.queue.entry import run_path
+    from trex.queue.queued_folder import read_queued
+
+    one = queue.entry(runs, entry_id)
+    try:
+        overrides = read_queued(run_path(runs, one)).overrides
+    except RunError as error:  # the folder is missing or damaged: report that, and show the rest
+        note(f"note: {error}")
+        overrides = ()
+    document = {**fields(runs, one), "overrides": overrides}
+    print_result(document, "\n".join(details(runs, one, overrides)), as_json)
+
+
+@queue_app.command()
+def cancel(
+    ctx: typer.Context,
+    ids: Ids = None,
+    everything: OpenOnes = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Cancel entries; a running one stops after its current segment, and its draws are kept."""
+    from trex.queue import queue
+
+    _changed(
+        "cancelled", runs, queue.cancel(runs, _open_ids(ctx, runs, ids, everything), time.time()), as_json
+    )
+
+
+@queue_app.command()
+def priority(
+    ctx: typer.Context,
+    to: Priority,
+    ids: Ids = None,
+    everything: OpenOnes = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Change the priority of entries; a running one uses it from its next segment on."""
+    from trex.queue import queue
+
+    changed = queue.prioritize(runs, _open_ids(ctx, runs, ids, everything), to)
+    _changed(f"set to priority {to}", runs, changed, as_json)
+
+
+@queue_app.command()
+def retry(
+    ctx: typer.Context,
+    ids: Ids = None,
+    failed: Annotated[bool, typer.Option("--failed", help="All failed entries.")] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Queue failed or cancelled entries again; they resume from their draws."""
+    from trex.queue import queue
+
+    if failed:
+        refuse(ctx, ["ids"], "--failed retries all failed entries; drop it or the IDs")
+    chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _given_ids(ids, "--failed")
+    _changed("queued again", runs, queue.retry(runs, chosen), as_json)
+
+
+@queue_app.command()
+def clean(
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Remove failed entries as well as finished and cancelled ones.")
+    ] = False,
+    delete_runs: Annotated[
+        bool, typer.Option("--delete-runs", help="Delete their run folders, draws and reports included.")
+    ] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Remove finished and cancelled entries from the queue; their run folders stay without --delete-runs."""
+    from trex.queue import clean as queue_clean
+    from trex.queue.entry import State
+
+    states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
+    cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
+    for reason in cleaned.not_deleted:
+        note(f"not deleted: {reason}")
+    _changed("removed from the queue", runs, cleaned.entries, as_json)
+
+
+@queue_app.command()
+def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
+    """Rebuild the queue from the run folders, after it was deleted or damaged or runs were moved."""
+    from trex.queue import queue
+    from trex.queue import rebuild as queue_rebuild
+
+    done = queue_rebuild.rebuild(runs)
+    for reason in done.skipped:
+        note(f"skipped: {reason}")
+    if done.moved_to is not None:
+        note(f"the damaged queue file is now {done.moved_to}")
+    words = f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}"
+    print_result([fields(runs, one) for one in done.entries], words, as_json)
+
+
+def _open_ids(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+    """The given IDs, or with --all those of all queued and running entries."""
+    from trex.queue import queue
+    from trex.queue.entry import OPEN
+
+    if not everything:
+        return _given_ids(ids, "--all")
+    refuse(ctx, ["ids"], "--all selects all queued and running entries; drop it or the IDs")
+    return [one.id for one in queue.entries(runs, OPEN)]
+
+
+def _given_ids(ids: list[str] | None, other: str) -> list[str]:
+    if not ids:
+        raise InputError(f"no ID given; list them with trex queue list, or give {other}")
+    return list(dict.fromkeys(ids))
+
+
+def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> None:
+    lines = [*_first([line(runs, one) for one in entries]), f"{len(entries)} {what}"]
+    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = [f"... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
+
+
+COMMAND = queue_app

@@ -1,0 +1,97 @@
+"""The command line: `trex`, whose commands are imported when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trex.commands.shell.errors import Guarded
+
+FOLDER = Path(__file__).parent.parent
+BOXES = {  # of `trex --help`: a command is the file of its name, whose first line is shown there
+    "One query": ("find", "resume", "check", "report"),
+    "Why, and how often": (
+        "explain", "confirm", "audit", "baseline", "label", "overconfidence", "export", "repair", "suite",
+    ),
+    "Many queries": ("queue", "work", "top", "serve", "experiment", "paper"),
+    "Models and pictures": ("models", "train", "dataset", "render", "bank", "cache", "doctor"),
+}  # fmt: skip
+FILES = {"train": "data", "dataset": "data"}
+
+
+class Trex(Guarded):
+    """The commands of `trex`. Only the one that is used is imported: `trex --help` reads first lines."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the boxes."""
+        return [name for names in BOXES.values() for name in names]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command, imported now, or None if there is none of this name."""
+        if name not in self.commands and name in self.list_commands(ctx):
+            self.commands[name] = loaded(name)
+        return super().get_command(ctx, name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help with the summaries of all commands."""
+        loaded = self.commands
+        self.commands = {name: summarized(name, box) for box, names in BOXES.items() for name in names}
+        super().format_help(ctx, formatter)
+        self.commands = loaded
+
+
+def loaded(name: str) -> Any:
+    """The command of this name, as its file declares it: a verb, a function or a typer app of several commands."""
+    module = importlib.import_module(f"trex.commands.{FILES.get(name, name)}")
+    if verb := getattr(module, "VERB", None):
+        return _built(name, verb.command())
+    return _built(name, getattr(module, f"{name}_app") if name in FILES else module.COMMAND)
+
+
+def summarized(name: str, box: str) -> Any:
+    """A command with the first line of its file as its help; cannot run."""
+    with (FOLDER / f"{FILES.get(name, name)}.py").open(encoding="utf-8") as file:
+        return _built(name, lambda: None, file.readline().strip().strip('"'), box)
+
+
+def _built(name: str, declared: Any, help: str | None = None, box: str | None = None) -> Any:
+    outer = typer.Typer(add_completion=False)
+    if isinstance(declared, typer.Typer):
+        outer.add_typer(declared, name=name)
+    else:
+        outer.command(name, help=help, rich_help_panel=box)(declared)
+    return typer.main.get_group(outer).commands[name]
+
+
+app = typer.Typer(
+    cls=Trex,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find rendered pictures on which a vision model gives the answers that you specify.",
+)
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"trex {version('bayes-trex')}")
+        raise typer.Exit
+
+
+@app.callback()
+def trex(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Options of `trex` itself."""
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,209 @@
+"""Common options, and errors for options that would be ignored: which one, and why it does not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trex.commands.shell import complete
+from trex.foundation.errors import InputError
+from trex.query.shipped import query_path
+from trex.render.blender_child.device import DEVICES
+from trex.render.presets import PRESETS
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.options import ModelOptions
+
+LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
+TYPED = "COMMANDLINE"  # not a default, and not a variable of the environment
+
+
+def refuse(ctx: typer.Context, names: Sequence[str], why: str) -> None:
+    """InputError if the command line gives one of these parameters, whatever its value; `why` ends the message."""
+    given = [name for name in names if is_given(ctx, name)]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise InputError(f"{' and '.join(_typed(ctx, name) for name in given)} {verb} not apply: {why}")
+
+
+def is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether the command line gives the parameter, even with its default value."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == TYPED
+
+
+def _typed(ctx: typer.Context, name: str) -> str:
+    """The parameter as a user types it: "--no-edits", "RUN"."""
+    one = next(parameter for parameter in ctx.command.params if parameter.name == name)
+    if one.param_type_name == "argument":
+        return (one.metavar or name.upper()).strip("[].")
+    is_off = ctx.params[name] is False and one.secondary_opts
+    return max(one.secondary_opts if is_off else one.opts, key=len)
+
+
+QueryFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUERY",
+        help="A TOML file, or the name of a shipped query such as demo.",
+        callback=query_path,
+        autocompletion=complete.queries,
+    ),
+]
+
+
+QueryOrQuestion = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUERY",
+        help="A TOML file, the name of a shipped query, or a question in quotes.",
+        autocompletion=complete.queries,
+    ),
+]
+
+
+RunPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run folder, which `trex find` prints first.", autocompletion=complete.runs
+    ),
+]
+
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
+]
+
+
+DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
+RenderDevice = Annotated[str, typer.Option("--device", help=f"{DEVICE_WORDS}.")]
+
+
+Processes = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Blender processes; by default one per core, up to 4.")
+]
+
+
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
+    ),
+]
+
+
+Large = Annotated[
+    bool,
+    typer.Option(
+        "--large/--no-large",
+        help="Render the 8 most confident scenes again, large, for the page: about 5 seconds of CPU time each.",
+    ),
+]
+
+
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TRACKER", help="Log the run with mlflow or wandb, or an installed one. Repeatable."
+    ),
+]
+
+
+Port = Annotated[int | None, typer.Option(help="Port of --serve; by default 8322; 0 takes any free one.")]
+
+
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
+    ),
+]
+
+
+MODEL_KEY, ENDPOINT_KEY, CODE_KEY = "model.name", "model.endpoint", "model.trust_remote_code"
+REQUESTS_KEY = "model.max_requests"
+
+
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Server of a model openai:NAME, e.g. http://localhost:8000/v1; by default OPENAI_BASE_URL.",
+    ),
+]
+
+
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code", help="Run the code in the folder of a model hf:NAME; read it before you do."
+    ),
+]
+
+
+MaxRequests = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Send at most N requests to the server of openai:NAME, repeated tries included.",
+    ),
+]
+
+
+def model_options(endpoint: str | None, max_requests: int | None, trusts_remote_code: bool) -> ModelOptions:
+    """What --endpoint, --max-requests and --trust-remote-code say of a model that no query describes."""
+    from trex.clevr_models.interface.options import ModelOptions
+
+    _refuse_empty("--endpoint", endpoint)
+    return ModelOptions(
+        endpoint=endpoint or "", max_requests=max_requests, trust_remote_code=trusts_remote_code
+    )
+
+
+def overrides(
+    model: str | None,
+    settings: list[str] | None,
+    endpoint: str | None = None,
+    max_requests: int | None = None,
+    trusts_remote_code: bool = False,
+) -> list[str]:
+    """The options about the model and --set as one list, the former quoted for TOML.
+
+    InputError for a repeated key, and for an empty model or endpoint.
+    """
+    import json
+
+    _refuse_empty("--model", model)
+    _refuse_empty("--endpoint", endpoint)
+    options = [
+        (MODEL_KEY, f"--model {model}", model),
+        (ENDPOINT_KEY, f"--endpoint {endpoint}", endpoint),
+        (REQUESTS_KEY, f"--max-requests {max_requests}", max_requests),
+        (CODE_KEY, "--trust-remote-code", trusts_remote_code or None),
+    ]
+    given = {key: typed for key, typed, value in options if value is not None}
+    for setting in settings or []:
+        key = setting.partition("=")[0].replace(" ", "")
+        if key in given:
+            raise InputError(
+                f"{given[key]} does not apply: --set {setting} sets {key} too; give only one of them"
+            )
+        given[key] = f"--set {setting}"
+    return [
+        *(settings or []),
+        *(f"{key}={json.dumps(value)}" for key, _, value in options if value is not None),
+    ]
+
+
+def _refuse_empty(option: str, value: str | None) -> None:
+    """InputError for an option whose value is blank, such as "$MODEL" without such a variable."""
+    if value is not None and not value.strip():
+        raise InputError(
+            f"{option} {value!r} is empty; give a value, or leave the option out for the default"
+        )

@@ -1,0 +1,41 @@
+"""Options that several verbs have, each with its name, bounds and help: annotations of the fields of their models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from trex.foundation.options import Option
+from trex.render.blender_child.device import DEVICES
+from trex.render.presets import PRESETS
+
+LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
+DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
+SPECS = "shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md."
+
+Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True)]
+Endpoint = Annotated[
+    str | None,
+    Option(
+        "Server of a model openai:NAME, e.g. http://localhost:8000/v1; by default OPENAI_BASE_URL.",
+        metavar="URL",
+    ),
+]
+MaxRequests = Annotated[
+    int | None,
+    Option(
+        "Send at most N requests to the server of openai:NAME, repeated tries included.", metavar="N", low=1
+    ),
+]
+TrustRemoteCode = Annotated[
+    bool,
+    Option("Run the code in the folder of a model hf:NAME; read it before you do.", ("--trust-remote-code",)),
+]
+World = Annotated[
+    Path, Option("A query, for the scenes of its world, or clevr for CLEVR's own.", complete="queries")
+]
+Device = Annotated[str, Option(f"{DEVICE_WORDS}.")]
+Processes = Annotated[
+    int | None, Option("Blender processes; by default one per core, up to 4.", low=1, high=256)
+]
+Junit = Annotated[Path | None, Option("Write the verdicts as JUnit XML, one test case each.", metavar="FILE")]
