@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.figure import note, show
-from trex.monitor.status import read_farm_statuses
-from trex.queue import add as queue_add
-from trex.queue import queue
-from trex.queue.requests import queue_requests
-from trex.workers.tasks import STEPS
+from trex.farm.queue import add as queue_add
+from trex.farm.queue import queue
+from trex.farm.queue.requests import queue_requests
+from trex.farm.status import read_farm_statuses
+from trex.farm.workers.tasks import STEPS
 
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
 CHAINS, ROUNDS = 2, 6 * STEPS

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.figure import note, show
-from trex.queue.queue_file import queue_file
+from trex.farm.queue.queue_file import queue_file
 
 ENTRIES = 10_000
 QUERY = """

@@ -22,6 +22,7 @@ from trex.clevr_models.adapters.onnx_model import read_onnx_card
 from trex.commands.shell.errors import one_line
 from trex.datasets.render_files import everything, read_any
 from trex.experiments.experiment_file import read_experiment
+from trex.farm.queue.queued_folder import QUEUED, read_queued
 from trex.foundation.archives import check_inflation, open_zip
 from trex.foundation.errors import InputError
 from trex.foundation.files import read_bytes, replacing
@@ -30,7 +31,6 @@ from trex.foundation.parse import parse_json, parse_toml
 from trex.mnist_models.data.idx import read_idx
 from trex.query.shape_cards import read_card
 from trex.query.toml_file import parse_query
-from trex.queue.queued_folder import QUEUED, read_queued
 from trex.runs.sessions import read_sessions
 from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.clevr_format.scene_json import from_clevr, to_clevr

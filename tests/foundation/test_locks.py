@@ -12,10 +12,10 @@ import pytest
 
 from tests.worlds.banks import Telling, filled, small_bank
 from trex.bank import disk
+from trex.farm.queue.queue_file import transaction
 from trex.foundation.errors import RunError
 from trex.foundation.locked_folder import lock_folder
 from trex.foundation.owned_folder import make_owned, sweep
-from trex.queue.queue_file import transaction
 
 BUSY = RunError("another process writes here")
 MISSING = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EIO, errno.EBADF)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.running.waiting import wait_for
-from trex.workers.memory import children
+from trex.farm.workers.worker import children
 
 TREX = [sys.executable, "-m", "trex.commands.shell.app"]
 WORKER, HEAD = "ray::RayWorker", "gcs_server"

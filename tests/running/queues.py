@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.queue import queue
-from trex.queue.entry import Entry
-from trex.queue.queue_file import transaction
+from trex.farm.queue import queue
+from trex.farm.queue.entry import Entry
+from trex.farm.queue.queue_file import transaction
 
 
 def waiting(number: int, priority: int = 0, added: float = 0.0) -> Entry:

@@ -6,10 +6,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from trex.farm.ray_cluster import Cluster
-from trex.farm.ray_worker import Hello
-from trex.workers.task_result import Answer, identity
-from trex.workers.tasks import Work
+from trex.farm.workers.identity import identity
+from trex.farm.workers.ray_cluster import Cluster, Hello
+from trex.farm.workers.tasks import Answer, Work
 
 
 class Call:

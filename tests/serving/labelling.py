@@ -7,13 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.serving.served import Answer, Site, answering
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
 from trex.labelling.label_app import make_label_app
-from trex.labelling.pages import label_access
 from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown
@@ -24,6 +23,7 @@ from trex.repair.identify import identify
 from trex.repair.pictures import ITEMS, Items, draw_pictures, read_items
 
 TOKEN = "0123456789abcdef-the-token"
+BEARER = f"Bearer {TOKEN}"
 QUERY = {"label": {"pictures": 20}}
 
 
@@ -55,7 +55,7 @@ def polled(path: Path, log: VoteLog | None = None) -> Iterator[Site]:
     shown = shown_of(path)
     poll = Poll(shown, VoteLog(path, shown) if log is None else log)
     try:
-        with answering(make_label_app(poll, label_access(TOKEN))) as site:
+        with answering(make_label_app(poll, TOKEN)) as site:
             yield site
     finally:
         poll.close()
@@ -72,8 +72,8 @@ def started(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
     try:
         assert process.stderr is not None
         told = process.stderr.readline()
-        assert f"/login#{TOKEN} (Ctrl-C to stop)" in told
-        yield process, Site(int(told.split("/login#")[0].rsplit(":", 1)[1]))
+        assert f"http://trex:{TOKEN}@127.0.0.1:" in told
+        yield process, Site(int(told.split("/ (Ctrl-C")[0].rsplit(":", 1)[1]))
     finally:
         process.kill()
         process.communicate(timeout=60)
@@ -85,15 +85,10 @@ class Annotator:
 
     site: Site
     name: str
-    cookie: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        answer = self.site.get("/login", "POST", f"token={TOKEN}")
-        self.cookie = answer.headers["set-cookie"].split(";")[0]
 
     def look(self) -> Answer:
         """The page as it is now."""
-        return self.site.get(f"/people/{self.name}", Cookie=self.cookie)
+        return self.site.get(f"/people/{self.name}", Authorization=BEARER)
 
     def picture(self) -> str:
         """The picture that is asked about; "" after the last."""
@@ -111,7 +106,7 @@ class Annotator:
 
     def send(self, where: str, form: str, **headers: str) -> Answer:
         """The answer to a form that comes from the page unless other headers are given."""
-        own = {"Origin": self.site.url, "Cookie": self.cookie}
+        own = {"Origin": self.site.url, "Authorization": BEARER}
         return self.site.get(f"/people/{self.name}/{where}", "POST", form, **{**own, **headers})
 
 

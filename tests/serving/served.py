@@ -12,9 +12,9 @@ from pathlib import Path
 
 import uvicorn
 
-from trex.monitor.serve import access_rules, listen, server_config
-from trex.monitor.serve_app import make_app
-from trex.monitor.serve_guard import Guard
+from trex.farm.monitor.serve import make_app
+from trex.pages.address import listen
+from trex.pages.web import Guard, server_config
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Site:
 @contextmanager
 def served(runs: Path, token: str | None = None) -> Iterator[Site]:
     """The pages of a runs folder."""
-    with answering(make_app(runs, access_rules(token, "127.0.0.1"))) as site:
+    with answering(make_app(runs, token, "127.0.0.1")) as site:
         yield site
 
 

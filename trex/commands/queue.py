@@ -12,9 +12,9 @@ import typer
 from trex.commands.shell.options import refuse
 from trex.commands.shell.result import AsJson, note, print_result
 from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.farm.queue.entry import Entry
+from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
-from trex.queue.entry import Entry
-from trex.queue.words import HEADER, details, fields, line, tally
 from trex.runs.place import RUNS
 
 queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` runs them.")
@@ -59,9 +59,9 @@ def add(
 ) -> None:
     """Check queries and add them to the queue, each with its own run folder; renders nothing."""
     from trex.commands.shell.options import overrides
-    from trex.queue import add as queue_add
-    from trex.queue.requests import query_files, queue_requests
-    from trex.queue.sweep import combinations
+    from trex.farm.queue import add as queue_add
+    from trex.farm.queue.requests import query_files, queue_requests
+    from trex.farm.queue.sweep import combinations
 
     fixed = overrides(model, settings)
     files, ways = query_files(queries), combinations(sweep or [], fixed)
@@ -93,9 +93,9 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """Show the queue, in the order in which entries will run."""
-    from trex.queue import queue
-    from trex.queue.entry import STATES
-    from trex.queue.queue_file import has_queue
+    from trex.farm.queue import queue
+    from trex.farm.queue.entry import STATES
+    from trex.farm.queue.queue_file import has_queue
 
     for one in state or []:
         if one not in STATES:
@@ -119,9 +119,9 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show all facts about one entry."""
-    from trex.queue import queue
-    from trex.queue.entry import run_path
-    from trex.queue.queued_folder import read_queued
+    from trex.farm.queue import queue
+    from trex.farm.queue.entry import run_path
+    from trex.farm.queue.queued_folder import read_queued
 
     one = queue.entry(runs, entry_id)
     try:
@@ -142,7 +142,7 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Cancel entries; a running one stops after its current segment, and its draws are kept."""
-    from trex.queue import queue
+    from trex.farm.queue import queue
 
     _changed(
         "cancelled", runs, queue.cancel(runs, _open_ids(ctx, runs, ids, everything), time.time()), as_json
@@ -159,7 +159,7 @@ def priority(
     as_json: AsJson = False,
 ) -> None:
     """Change the priority of entries; a running one uses it from its next segment on."""
-    from trex.queue import queue
+    from trex.farm.queue import queue
 
     changed = queue.prioritize(runs, _open_ids(ctx, runs, ids, everything), to)
     _changed(f"set to priority {to}", runs, changed, as_json)
@@ -174,7 +174,7 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Queue failed or cancelled entries again; they resume from their draws."""
-    from trex.queue import queue
+    from trex.farm.queue import queue
 
     if failed:
         refuse(ctx, ["ids"], "--failed retries all failed entries; drop it or the IDs")
@@ -194,8 +194,8 @@ def clean(
     as_json: AsJson = False,
 ) -> None:
     """Remove finished and cancelled entries from the queue; their run folders stay without --delete-runs."""
-    from trex.queue import clean as queue_clean
-    from trex.queue.entry import State
+    from trex.farm.queue import clean as queue_clean
+    from trex.farm.queue.entry import State
 
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
     cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
@@ -207,8 +207,8 @@ def clean(
 @queue_app.command()
 def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
     """Rebuild the queue from the run folders, after it was deleted or damaged or runs were moved."""
-    from trex.queue import queue
-    from trex.queue import rebuild as queue_rebuild
+    from trex.farm.queue import queue
+    from trex.farm.queue import rebuild as queue_rebuild
 
     done = queue_rebuild.rebuild(runs)
     for reason in done.skipped:
@@ -221,8 +221,8 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
 
 def _open_ids(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
     """The given IDs, or with --all those of all queued and running entries."""
-    from trex.queue import queue
-    from trex.queue.entry import OPEN
+    from trex.farm.queue import queue
+    from trex.farm.queue.entry import OPEN
 
     if not everything:
         return _given_ids(ids, "--all")

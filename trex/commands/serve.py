@@ -23,16 +23,19 @@ def serve(
     runs: Runs = RUNS,
 ) -> None:
     """Serve read-only pages: the queue, live runs, finished reports, and counters at /metrics."""
-    from trex.monitor import serve as serving
+    from trex.pages.address import check_address, check_installed, listen
 
-    serving.check_installed()
-    address = serving.check_address(host, port, token or None)
+    check_installed()
+    address = check_address(host, port, token or None)
     check_runs(runs)
-    with serving.listen(address, port) as listening:
+    from trex.farm.monitor.serve import make_app
+    from trex.pages.web import run_app
+
+    with listen(address, port) as listening:
         bound, *_ = listening.getsockname()[1:]
         shown = f"[{address}]" if ":" in address else address
         print_text(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C to stop)")
-        serving.serve(runs, listening, token or None)
+        run_app(make_app(runs, token or None, address), listening)
 
 
 COMMAND = serve

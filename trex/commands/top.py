@@ -21,12 +21,12 @@ def top(
     as_json: AsJson = False,
 ) -> None:
     """Watch the queue: running entries, confidence, speed, time left. Ctrl-C stops only the display."""
-    from trex.monitor.top import run_top
+    from trex.farm.monitor.top import run_top
 
     if as_json:
         import time
 
-        from trex.monitor.overview import overview, overview_json
+        from trex.farm.monitor.overview import overview, overview_json
 
         print_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
         return

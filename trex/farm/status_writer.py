@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
-from trex.monitor.status import (
+from trex.farm.status import (
     FarmStatus,
     RunStatus,
     WorkerStatus,
@@ -18,10 +18,10 @@ from trex.monitor.status import (
     write_farm_status,
     write_run_status,
 )
+from trex.farm.workers.jobs import RunningSearch
+from trex.farm.workers.scheduler import Scheduler, WorkerSlot
+from trex.farm.workers.worker import memory_mib
 from trex.search.progress import Status
-from trex.workers.jobs import RunningSearch
-from trex.workers.memory import memory_mib
-from trex.workers.scheduler import Scheduler, WorkerSlot
 
 EVERY_S = 1.0
 WINDOW_S = 30.0  # the time over which rates are averaged
@@ -29,7 +29,7 @@ Moments = deque[tuple[float, Status]]  # by a clock that is never set back
 
 
 class StatusWriter:
-    """Writes the files that trex/monitor/status.py defines."""
+    """Writes the files that trex/farm/monitor/status.py defines."""
 
     def __init__(self, runs: Path, owner: str) -> None:
         self._runs, self._owner = runs, owner

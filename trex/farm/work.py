@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex.farm.queue import queue
+from trex.farm.queue.entry import OPEN, Entry, run_path
+from trex.farm.queue.queue_file import check_queue, has_queue, transaction
+from trex.farm.queue.queued_folder import queued_folders, settings_of
 from trex.farm.status_writer import StatusWriter
+from trex.farm.workers.engine import FarmEngine
+from trex.farm.workers.jobs import Dropped, RunningSearch, start_search
+from trex.farm.workers.pool import Inbox, Pool, WorkAdded
+from trex.farm.workers.scheduler import Scheduler
+from trex.farm.workers.task_board import TaskBoard
 from trex.foundation.errors import RunError, TrexError
-from trex.queue import queue
-from trex.queue.entry import OPEN, Entry, run_path
-from trex.queue.queue_file import check_queue, has_queue, transaction
-from trex.queue.queued_folder import queued_folders, settings_of
 from trex.runs.folder import RunFolder, RunInUse
 from trex.search.stopping import undivided
-from trex.workers.engine import FarmEngine
-from trex.workers.jobs import Dropped, RunningSearch, start_search
-from trex.workers.pool import Inbox, Pool, WorkAdded
-from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import TaskBoard
 
 WAIT_S = 0.1
 TICK_S = 0.5  # between two reads of the queue

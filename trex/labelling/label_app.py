@@ -1,9 +1,9 @@
-"""The pages on which people label pictures: one picture a page, plain forms, behind the guard of `trex serve`."""
+"""The pages on which people label pictures: one picture a page, plain forms."""
 
 from __future__ import annotations
 
 import logging
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,28 +12,27 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from trex.foundation.errors import InputError
-from trex.labelling.pages import COMMAND
 from trex.labelling.poll import Poll
 from trex.labelling.polls import PNG
 from trex.labelling.votes import UnsavedVote, Vote, check_pseudonym
-from trex.monitor.serve_guard import Access, Guard
-from trex.monitor.serve_login import READ, add_login, read_form
+from trex.pages.address import LOOPBACK
 from trex.pages.page import TEMPLATES, page
+from trex.pages.web import READ, Guard, guarded
 
 log = logging.getLogger(__name__)
 STATIC = {
     "serve.css": "text/css",
     "label.css": "text/css",
     "label.js": "text/javascript",
-    "login.js": "text/javascript",
 }
+FORM_BYTES = 4096  # size limit of a form
 SAME_ORIGIN = {
     "referrer-policy": "same-origin"
 }  # under "no-referrer" browsers send forms with the origin null
 
 
-def make_label_app(poll: Poll, access: Access) -> Guard:
-    """All pages of a poll, behind the guard."""
+def make_label_app(poll: Poll, token: str) -> Guard:
+    """All pages of a poll, for those who have the token, under no host name but those of this machine."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for kind in (HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _refused)
@@ -42,8 +41,7 @@ def make_label_app(poll: Poll, access: Access) -> Guard:
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
-    add_login(app, access, COMMAND)
-    return Guard(app, access)
+    return guarded(app, token, LOOPBACK)
 
 
 def _add_pages(app: FastAPI, poll: Poll) -> None:
@@ -124,10 +122,15 @@ async def _saved(poll: Poll, vote: Vote) -> Response:
 
 
 async def _own_form(request: Request) -> dict[str, str]:
-    """The fields of a form on one of these pages; HTTPException 403 if a page elsewhere has sent it."""
+    """The fields of a form of this server; HTTPException 403 if a page elsewhere has sent it, 413 if too large."""
     if not is_same_origin(request):
         raise HTTPException(403)
-    return await read_form(request)
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > FORM_BYTES:
+            raise HTTPException(413)
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
 def is_same_origin(request: Request) -> bool:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -18,21 +18,17 @@ from trex.foundation.words import counted
 from trex.labelling.poll import Poll
 from trex.labelling.survey import Shown
 from trex.labelling.votes import VOTES, VoteLog
-from trex.monitor.serve import LOOPBACK, check_address, check_installed, listen, run_app
+from trex.pages.address import LOOPBACK, check_address, check_installed, listen
 from trex.pages.page import TEMPLATES, page
 from trex.render.png_url import url_of_png
 from trex.repair.votes_file import COLUMNS
 
-if TYPE_CHECKING:
-    from trex.monitor.serve_guard import Access
-
 ADDRESS, PORT = LOOPBACK[1], 8322
-COMMAND = "trex label --serve"  # names no folder: the login shows it to everybody
 SCRIPTS, STYLES = ("label.js", "label_export.js"), ("serve.css", "label.css")
 
 
 class Address(NamedTuple):
-    """Where a poll is served, on this machine, and the token that its login takes."""
+    """Where a poll is served, on this machine, and the token that it needs."""
 
     port: int
     token: str
@@ -43,37 +39,31 @@ def check_serving(port: int | None, token: str | None) -> Address:
 
     InputError for a short token, a wrong port, or packages that are not installed.
     """
-    check_installed(COMMAND)
+    check_installed("trex label --serve")
     address = Address(PORT if port is None else port, token or secrets.token_urlsafe(24))
     check_address(ADDRESS, *address)
     return address
 
 
-def label_access(token: str) -> Access:
-    """The rules: the token is needed, and the server answers under no name but those of this machine."""
-    from trex.monitor.serve_guard import Access
-
-    return Access(token, LOOPBACK)
-
-
 def serve(folder: Path, shown: Shown, address: Address, note: Callable[[str], None]) -> dict[str, int]:
     """Serve a poll, whose votes lie in this folder, until Ctrl-C; returns how many votes of each annotator stand."""
     from trex.labelling.label_app import make_label_app
+    from trex.pages.web import run_app
 
     with listen(ADDRESS, address.port) as listening:
         poll = Poll(shown, VoteLog(folder, shown))
-        note(f"labelling {folder} at {_login(listening, address.token)} (Ctrl-C to stop)")
+        note(f"labelling {folder} at {_url(listening, address.token)} (Ctrl-C to stop)")
         try:
             with suppress(KeyboardInterrupt):
-                run_app(make_label_app(poll, label_access(address.token)), listening)
+                run_app(make_label_app(poll, address.token), listening)
         finally:
             cast = poll.close()
         return cast
 
 
-def _login(listening: socket.socket, token: str) -> str:
-    """The address of the login; browsers keep what follows # to themselves."""
-    return f"http://{ADDRESS}:{listening.getsockname()[1]}/login#{quote(token, safe='')}"
+def _url(listening: socket.socket, token: str) -> str:
+    """The address of the pages, with the token as the password of a user of any name."""
+    return f"http://trex:{quote(token, safe='')}@{ADDRESS}:{listening.getsockname()[1]}/"
 
 
 def votes_words(cast: Mapping[str, int], shown: Shown, place: Path) -> str:

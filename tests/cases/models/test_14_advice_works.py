@@ -21,8 +21,8 @@ from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.commands.data import object_range
+from trex.farm.queue.sweep import combinations
 from trex.foundation.errors import InputError
-from trex.queue.sweep import combinations
 from trex.scenes.questions.english import parse
 from trex.scenes.vocabulary import CLEVR
 from trex.search.judging.fail_if import parse_fail_if

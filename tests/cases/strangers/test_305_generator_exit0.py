@@ -11,10 +11,9 @@ import trex as api
 from tests.running.command_line import refused, trex
 from tests.running.farm_pools import new_worker
 from tests.running.runs import QUERY
+from trex.farm.workers import worker
+from trex.farm.workers.tasks import FailureKind, PrepareRun, TaskFailure
 from trex.foundation.errors import InputError
-from trex.workers import worker
-from trex.workers.task_result import FailureKind, TaskFailure
-from trex.workers.tasks import PrepareRun
 
 WORLD = """
 import sys

@@ -18,9 +18,9 @@ from tests.running.farm_pools import add, farmed, undisturbed
 from tests.running.farm_processes import n_draws, start_work
 from tests.running.queues import filled, waiting
 from tests.running.waiting import wait_for
-from trex.queue import queue
-from trex.queue.queue_file import queue_file
-from trex.queue.rebuild import rebuild
+from trex.farm.queue import queue
+from trex.farm.queue.queue_file import queue_file
+from trex.farm.queue.rebuild import rebuild
 
 pytestmark = pytest.mark.process
 

@@ -21,7 +21,7 @@ from tests.running.farm_pools import add, farmed, undisturbed
 from tests.running.farm_processes import WORKER, n_draws, start_work
 from tests.running.runs import without_reports
 from tests.running.waiting import wait_for
-from trex.queue import queue
+from trex.farm.queue import queue
 
 pytestmark = pytest.mark.process
 

@@ -23,22 +23,21 @@ from tests.running.runs import change_manifest
 from tests.running.waiting import wait_for
 from trex.api import find as finding
 from trex.farm import work as farm_work
+from trex.farm.queue import queue
+from trex.farm.queue.entry import Entry, run_path
+from trex.farm.queue.queue_file import QueueMissing, queue_file
+from trex.farm.queue.rebuild import rebuild
 from trex.farm.work import Farm
+from trex.farm.workers.pool import Answered, LocalPool
+from trex.farm.workers.task_board import Task
+from trex.farm.workers.tasks import FailureKind, TaskFailure
+from trex.farm.workers.worlds import IncompatibleWorker, Worlds
 from trex.foundation.errors import RunError
 from trex.foundation.files import DiskFullError
-from trex.queue import queue
-from trex.queue.entry import Entry, run_path
-from trex.queue.queue_file import QueueMissing, queue_file
-from trex.queue.rebuild import rebuild
 from trex.render.fake import FAKE_VERSION
 from trex.runs.folder import MANIFEST
 from trex.search.progress import Silent
 from trex.search.stopping import stoppable
-from trex.workers.local_pool import LocalPool
-from trex.workers.pool import Answered
-from trex.workers.task_board import Task
-from trex.workers.task_result import FailureKind, TaskFailure
-from trex.workers.worlds import IncompatibleWorker, Worlds
 
 CHAINS = SEARCHES["chains"]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.running.farm_pools import add, farmed, undisturbed
 from tests.running.farm_processes import HEAD, WORKER, below, kill_one, n_draws, start_work
 from tests.running.waiting import wait_for
-from trex.queue import queue
+from trex.farm.queue import queue
 
 pytestmark = pytest.mark.process
 

@@ -15,17 +15,17 @@ from tests.running.command_line import trex
 from tests.running.farm_pools import SEARCHES, add, farmed, undisturbed
 from tests.running.farm_processes import below
 from tests.running.silent_cluster import SilentCluster
-from trex.farm.ray_cluster import Cluster, import_ray
-from trex.farm.ray_pool import RayPool
 from trex.farm.work import Farm
+from trex.farm.workers.identity import differences, identity
+from trex.farm.workers.pool import Answered, Event, Inbox, IncompatibleVersion, Joined, Lost
+from trex.farm.workers.ray_cluster import Cluster, import_ray
+from trex.farm.workers.ray_pool import RayPool
+from trex.farm.workers.scheduler import Scheduler
+from trex.farm.workers.task_board import Task, TaskBoard
+from trex.farm.workers.tasks import DrawSegment
 from trex.foundation.errors import InputError, RunError
 from trex.runs.record import PRIOR
 from trex.search.engine import Independent
-from trex.workers.pool import Answered, Event, Inbox, IncompatibleVersion, Joined, Lost
-from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import Task, TaskBoard
-from trex.workers.task_result import differences, identity
-from trex.workers.tasks import DrawSegment
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 

@@ -17,8 +17,8 @@ from tests.running.farm_pools import (
 )
 from tests.running.runs import draws, without_reports, write_query
 from trex.api import find as finding
+from trex.farm.workers.pool import LocalPool
 from trex.search.progress import Silent
-from trex.workers.local_pool import LocalPool
 
 
 @pytest.fixture(autouse=True, scope="module")

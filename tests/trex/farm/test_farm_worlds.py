@@ -13,14 +13,12 @@ from tests.running.farm_pools import add, farmed, undisturbed_text, work
 from tests.running.farm_processes import below
 from tests.running.runs import QUERY
 from tests.worlds import toy_disk
+from trex.farm.queue import queue
+from trex.farm.queue.entry import run_path
+from trex.farm.workers.tasks import PrepareRun, TaskResult
+from trex.farm.workers.worker import Worker, worker_log
 from trex.query.schema import RenderSection
-from trex.queue import queue
-from trex.queue.entry import run_path
 from trex.scenes.vocabulary import CLEVR
-from trex.workers.task_result import TaskResult
-from trex.workers.tasks import PrepareRun
-from trex.workers.worker import Worker
-from trex.workers.worker_log import worker_log
 from trex.worlds.world import open_renderer
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
@@ -54,8 +52,8 @@ def no_ray_left() -> Iterator[None]:
 def test_rays_workers_carry_out_queries_of_every_kind_of_world(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trex.farm.ray_cluster import Cluster
-    from trex.farm.ray_pool import RayPool
+    from trex.farm.workers.ray_cluster import Cluster
+    from trex.farm.workers.ray_pool import RayPool
 
     monkeypatch.setenv("RAY_worker_niceness", "0")  # Ray's workers give way to everything else
     monkeypatch.chdir(tmp_path)  # the user's module lies where trex is called

@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import pytest
 
 from trex.farm import status_writer
-from trex.farm.ray_pool import Place
+from trex.farm.monitor.metrics import metrics
+from trex.farm.monitor.overview import SILENT_S, live, overview
+from trex.farm.status import RunStatus, read_farm_statuses, read_run_status
 from trex.farm.status_writer import StatusWriter
-from trex.monitor.metrics import metrics
-from trex.monitor.overview import SILENT_S, live, overview
-from trex.monitor.status import RunStatus, read_farm_statuses, read_run_status
+from trex.farm.workers.jobs import RunningSearch
+from trex.farm.workers.pool import Inbox, Joined, Lost
+from trex.farm.workers.ray_pool import Place
+from trex.farm.workers.scheduler import Scheduler
+from trex.farm.workers.task_board import TaskBoard
 from trex.search.progress import Status
-from trex.workers.jobs import RunningSearch
-from trex.workers.pool import Inbox, Joined, Lost
-from trex.workers.scheduler import Scheduler
-from trex.workers.task_board import TaskBoard
 
 
 class Clocks:

@@ -51,7 +51,7 @@ def fits(browser: Chrome) -> None:
 @pytest.mark.process
 def test_people_label_by_keyboard_alone(folder: Path) -> None:
     with polled(folder) as site, chromium() as browser:
-        open_page(browser, f"{site.url}/login#{TOKEN}")
+        open_page(browser, site.url.replace("//", f"//trex:{TOKEN}@"))
         said(browser, "Pseudonym")
         assert TOKEN not in browser.current_url
         press(browser, "Ada", Keys.ENTER)

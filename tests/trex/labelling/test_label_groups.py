@@ -20,12 +20,12 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.serving.browser import chromium, console, open_page
 from tests.serving.html_page import Page
-from tests.serving.labelling import TOKEN, Annotator, shown_of
+from tests.serving.labelling import BEARER, TOKEN, Annotator, shown_of
 from tests.serving.served import Site, answering
 from tests.trex.labelling.test_label_browser import fits, press, said
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
 from trex.labelling.label_app import make_label_app
-from trex.labelling.pages import export_page, label_access, write_page
+from trex.labelling.pages import export_page, write_page
 from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown, class_choices
@@ -58,7 +58,7 @@ def polled_signs(folder: Path) -> Iterator[tuple[Site, Tally]]:
     log = VoteLog(folder, shown)
     poll = Poll(shown, log)
     try:
-        with answering(make_label_app(poll, label_access(TOKEN))) as site:
+        with answering(make_label_app(poll, TOKEN)) as site:
             yield site, log.tally
     finally:
         poll.close()
@@ -90,14 +90,14 @@ def test_the_page_has_six_groups_with_examples_and_takes_votes_without_a_script(
         assert text.count('<button name="label"') == 43 and text.count('class="none"') == 1
         urls = re.findall(r'<img src="(/examples/[^"]+)" width="48" height="48" alt="">', text)
         assert len(set(urls)) == 42  # none is invented for the class without one
-        assert all(site.get(url, Cookie=ada.cookie).status == 200 for url in urls)
+        assert all(site.get(url, Authorization=BEARER).status == 200 for url in urls)
         for path in (
             "/examples/042.png",
             "/examples/../pictures/p00000.png",
             "/examples/0.png",
             "/examples/",
         ):
-            assert site.get(path, Cookie=ada.cookie).status in (400, 404), path
+            assert site.get(path, Authorization=BEARER).status in (400, 404), path
         assert site.get(urls[0]).status == 401
         assert ada.vote("Stop").status == ada.vote("none").status == 303
         assert ada.vote("left").status == 400
@@ -149,7 +149,7 @@ def outlined(browser: Chrome) -> list[str]:
 @pytest.mark.process
 def test_signs_are_labelled_by_two_keys(folder: Path) -> None:
     with polled_signs(folder) as (site, tally), chromium() as browser:
-        open_page(browser, f"{site.url}/login#{TOKEN}")
+        open_page(browser, site.url.replace("//", f"//trex:{TOKEN}@"))
         said(browser, "Pseudonym")
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")

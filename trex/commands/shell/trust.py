@@ -36,7 +36,7 @@ def trust_runs(runs: Iterable[Path]) -> None:
 
 def trust_queue(runs: Path) -> None:
     """Record that the code named by all present entries of a runs folder's queue may run."""
-    from trex.queue.queued_folder import queued_folders, queued_query
+    from trex.farm.queue.queued_folder import queued_folders, queued_query
     from trex.runs.folder import is_run
     from trex.runs.trust import trust
 
