@@ -1,5 +1,6 @@
 # make demo   install, then find scenes without a cube in which the shipped model is sure of exactly one
-# make test   install, then run every check and test
+# make test   install, then run every check, and the tests but the nightly ones
+# make test-all  the same with the nightly tests
 # make wheel  install, then build the wheel into dist/
 # make docs   install, then build the documents as a site in site/; a warning is an error
 PYTHON ?= python3.11
@@ -10,12 +11,15 @@ TORCH ?=
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo )
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check tests bench wheel docs clean
+.PHONY: demo test test-all check tests bench wheel docs clean
 
 demo: $(VENV)/.base
 	$(BIN)/trex find queries/demo.toml --out runs/demo
 
 test: check tests
+
+test-all: check
+	$(BIN)/python -m pytest -n 3 -m "nightly or not nightly"
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -24,7 +28,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 -m "not nightly"
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run

@@ -1,7 +1,7 @@
 """Whatever is killed, stopped or out of disk on real Blender: the same command goes on to the same bytes.
 
-`python -m benchmarks.kills [SEED [KILLS]]` disturbs `trex find`, `resume`, `explain`, `confirm`, `baseline` and
-`experiment` at random moments, at least 71 times with SIGKILL, and compares every draw, picture, finding, explanation,
+`python -m benchmarks.kills [SEED [KILLS]]` disturbs `trex find`, `resume`, `explain`, `confirm` and
+`baseline` at random moments, at least 71 times with SIGKILL, and compares every draw, picture, finding, explanation,
 confirmation and baseline with those of an undisturbed run. It prints one JSON object, and ends with 1 if any byte
 differs. The moments depend on the seed and on how busy the machine is.
 """
@@ -48,13 +48,6 @@ chains = 2
 steps = 8
 further = 0
 """
-EXPERIMENT = """
-title = "Two cells"
-source = "none"
-query = "query.toml"
-cells = [{ name = "one", set = { "search.seed" = 1 } }, { name = "two", set = { "search.seed" = 2 } }]
-set = { "search.prior_scenes" = 4, "search.steps" = 3 }
-"""
 CHANGING = ("lock", "sessions.jsonl", "run.json")  # hold times, paths or versions, no result
 SEED, LEAST = 12, 71  # kills
 FULL = "full disk"
@@ -63,7 +56,6 @@ HEAVY = (  # imported once, not by each of the forks
     "trex.clevr_models.catalog",
     "trex.commands.shell.search",
     "trex.trials.confirm",
-    "trex.experiments.experiment",
     "trex.explain.explain_run",
     "trex.render.blender.blender_renderer",
 )
@@ -145,7 +137,7 @@ def drawn(path: Path) -> bytes:
 
 def tasks(folder: Path, found: Path) -> list[Task]:
     """The commands; two of them are of the run at `found`."""
-    query, cells = str(folder / "query.toml"), str(folder / "cells.toml")
+    query = str(folder / "query.toml")
     harder = ("--set", 'answer="3"', "--set", "search.seed=1", "--set", "target.threshold=0.9")
 
     def search(*settings: str) -> Callable[[Path, random.Random], list[str]]:
@@ -166,7 +158,6 @@ def tasks(folder: Path, found: Path) -> list[Task]:
         Task("find with control", search(*harder)),
         Task("confirm", of_the_run("confirm", "--top", "6", "--preset", "fast"), found),
         Task("baseline", _baseline(query)),
-        Task("experiment", lambda place, _: ["experiment", cells, "--out", str(place)]),
     ]
 
 
@@ -236,7 +227,6 @@ def main(seed: int, least: int) -> int:
     with tempfile.TemporaryDirectory(prefix="trex-kills-") as name:
         folder = Path(name)
         (folder / "query.toml").write_text(QUERY, encoding="utf-8")
-        (folder / "cells.toml").write_text(EXPERIMENT, encoding="utf-8")
         (folder / "tmp").mkdir()
         os.environ["TMPDIR"] = str(folder / "tmp")
         for module in HEAVY:

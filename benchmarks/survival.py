@@ -7,13 +7,13 @@ found scene, and of as many of its best prior misses, at each look, each time un
 level set takes the mean of (`render.noise`). Prints one JSON line a query and look: the share that stays, the mean
 confidence of found scenes and of misses, and the hits of the prior sample that the cheapest look would have missed.
 
-    python -m benchmarks.survival queries/demo.toml --kept benchmarks/measured/found --look clevr --found-only
+    python -m benchmarks.survival queries/demo.toml --kept reproduce/measured/found --look clevr --found-only
 
 `--keep DIR` writes the found scenes and the misses of each query and model to DIR, in CLEVR's format; `--kept DIR`
 takes them from there instead of searching. `--found-only` leaves the misses out. With `--confirm`, kept scenes
 count only if they are hits at the deciding look with the query's `noise` now, and survive as many fresh draws:
 
-    python -m benchmarks.survival queries/one_cube_without_cubes.toml --kept benchmarks/measured/found --confirm \
+    python -m benchmarks.survival queries/one_cube_without_cubes.toml --kept reproduce/measured/found --confirm \
         --set model.name=relation-network:original --set render.fresh=4 --look reference --found-only
 """
 

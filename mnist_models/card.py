@@ -46,17 +46,6 @@ class DigitCard:
     latent: int = LATENT
 
 
-def recorded_accuracy(card: Card) -> tuple[str, int, int] | None:
-    """The split on which training measured the accuracy, how many pictures were right, and of how many."""
-    figures = card.get("figures")
-    if not isinstance(figures, dict):
-        return None
-    split, right, n = (figures.get(key) for key in ("split", "right", "n"))
-    if not (isinstance(split, str) and isinstance(right, int) and isinstance(n, int) and 0 <= right <= n > 0):
-        return None
-    return split, right, n
-
-
 def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
     """A card whose model is of one of these kinds; InputError names another kind, or what is missing."""
     kind, dataset, labels = card.get("kind"), card.get("dataset"), card.get("labels")

@@ -1,6 +1,7 @@
-"""Which tests run by hand, what every test may ask for, and how hypothesis looks for examples: always alike."""
+"""Which tests run nightly, what every test may ask for, and how hypothesis looks for examples: always alike."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,11 +12,14 @@ settings.register_profile("new", deadline=None, suppress_health_check=SLOW)  # -
 settings.load_profile("same")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nightly tests run only if a -m expression names them; Blender is a process."""
-    skip = pytest.mark.skip(reason="takes minutes; run by hand: pytest -m nightly")
+    """Nightly tests run only if a -m expression names them, those of `reproduce` too; Blender is a process."""
+    skip = pytest.mark.skip(reason="nightly: pytest -m nightly, or make test-all")
     is_asked_for = "nightly" in config.getoption("-m")
     for item in items:
+        if item.path.is_relative_to(Path(__file__).parent / "reproduce"):
+            item.add_marker(pytest.mark.nightly)
         if "nightly" in item.keywords and not is_asked_for:
             item.add_marker(skip)
         if "blender" in item.keywords:

@@ -26,7 +26,6 @@ HEADINGS = [
     "A report section",
     "An export format",
     "A tracker",
-    "An experiment",
 ]
 FEW = ("--set", "search.prior_scenes=8", "--set", "search.steps=3", "--no-large")
 
@@ -110,16 +109,6 @@ def format_is_written(place: Path) -> None:
     assert all(row["model's answer"] == "2" for row in rows)
 
 
-def experiment_runs(place: Path) -> None:
-    code, words, errors = trex(place, "experiment", "two_seeds", "--out", place / "out")
-    assert code == "0", errors
-    assert "| seed one | 0.500 |" in words
-    assert (place / "out" / "seed two" / "report.html").is_file()
-    code, _, errors = trex(place, "experiment", "three_seeds")
-    assert code == "2"
-    assert "did you mean 'two_seeds'" in errors
-
-
 USED: dict[str, Callable[[Path], None]] = {
     "A target": target_is_searched,
     "A sampler": sampler_moves,
@@ -129,7 +118,6 @@ USED: dict[str, Callable[[Path], None]] = {
     "A report section": section_is_shown,
     "An export format": format_is_written,
     "A tracker": run_is_logged,
-    "An experiment": experiment_runs,
 }
 
 

@@ -95,8 +95,6 @@ LINES = (
     "explain --dataset . --image x",
     "explain --dataset . --image ../../x --question Why?",
     "confirm gone --top 0",
-    "experiment nonsense",
-    "experiment ../../etc/passwd",
 )
 
 

@@ -1,4 +1,4 @@
-"""Bad run folders, queues and experiments."""
+"""Bad run folders and queues."""
 
 from __future__ import annotations
 
@@ -55,23 +55,6 @@ MANIFEST: dict[str, tuple[object, ...]] = {
     "facts": (3, {}, None),
     "made": (3, None),
 }
-EXPERIMENT = 'title = "t"\nsource = "s"\nquery = "query.toml"\ncells = [{ name = "one" }]\n'
-EXPERIMENTS: dict[str, str | bytes] = {
-    "no cells": EXPERIMENT.replace('cells = [{ name = "one" }]', ""),
-    "a name that leads out": EXPERIMENT.replace('"one"', '"../one"'),
-    "an unknown key": EXPERIMENT + "celles = 1\n",
-    "a missing query": EXPERIMENT.replace("query.toml", "gone.toml"),
-    "a query of NUL": EXPERIMENT.replace("query.toml", "\\u0000"),
-    "a long query": EXPERIMENT.replace("query.toml", "q" * 5000),
-    "a bad setting": EXPERIMENT + '[set]\n"search.steps" = "many"\n',
-    "steps of 10^30": EXPERIMENT + '[set]\n"search.steps" = 1' + "0" * 30 + "\n",
-    "NaN": EXPERIMENT + '[set]\n"target.width" = nan\n',
-    "published NaN": EXPERIMENT.replace('"one"', '"one", published = nan'),
-    "nested": EXPERIMENT + "x = " + "[" * 100_000,
-    "pairs of 2,000 answers": EXPERIMENT + f"pairs = {[str(n) for n in range(2000)]}\n",
-    "no TOML": "title =",
-    "train a shell command": EXPERIMENT.replace('"one"', '"one", train = ["; rm -rf /"]'),
-}
 
 
 @cache
@@ -97,14 +80,9 @@ def spoilt(name: str, data: str | bytes) -> Callable[[Path], None]:
 
 
 def cases() -> Iterator[Case]:
-    """Reports of spoilt runs, queues rebuilt and worked, experiments asked."""
+    """Reports of spoilt runs, queues rebuilt and worked."""
     yield from _runs()
     yield from _queues()
-    for name, text in EXPERIMENTS.items():
-        files: dict[str, str | bytes] = {"query.toml": QUERY, "e.toml": text}
-        yield Case(f"experiment: {name}", ("experiment", "./e.toml", "--out", "out"), writing(files))
-    for name, make in not_files("e.toml"):
-        yield Case(f"experiment: {name}", ("experiment", "./e.toml", "--out", "out"), make)
 
 
 def _runs() -> Iterator[Case]:

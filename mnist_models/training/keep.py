@@ -8,22 +8,19 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from trex.artifacts.card import Card, read_card
-from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
-from trex.foundation.json_fields import mapping
+from trex.artifacts.card import Card
+from trex.artifacts.weights import compact, expand, load_into, write_safetensors
 from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, DECODERS, LATENT
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.networks.beta_vae import BetaVae
 from trex.mnist_models.networks.vae import Vae
-from trex.mnist_models.training.fid_features import FidFeatures
 from trex.mnist_models.training.finished import plain
 from trex.mnist_models.training.loop import Settings
 from trex.mnist_models.training.quality import (
     Figures,
     active_latents,
     classifier_figures,
-    decoder_fid,
     vae_figures,
 )
 from trex.mnist_models.training.train_beta_vae import BetaVaeSettings
@@ -31,11 +28,10 @@ from trex.mnist_models.training.train_beta_vae import BetaVaeSettings
 
 @dataclass(frozen=True, eq=False)
 class Judges:
-    """What a model is judged by: the test split, held-out tracks if the data set has any, and features for a FID."""
+    """What a model is judged by: the test split, and held-out tracks if the data set has any."""
 
     test: DataSet
     held_out: DataSet | None
-    fid_features: FidFeatures | None
     device: torch.device
 
 
@@ -59,20 +55,6 @@ def keep(model: nn.Module, weights: Path, settings: Settings, judges: Judges, wo
     write_safetensors(weights, compact(model), card)
 
 
-def add_fid(model: nn.Module, weights: Path, settings: Settings, judges: Judges) -> None:
-    """Add the FID to the card of weights that were finished before; `model` is a new one of their kind."""
-    card = read_card(weights)
-    figures = mapping(card["figures"], "figures")
-    features = judges.fid_features
-    if features is None or settings.model in CLASSIFIERS:
-        return
-    if figures.get(f"{features.key}_sha256") == features.sha256:
-        return
-    load_into(model.eval(), expand(read_safetensors(weights)), weights)
-    found = {**figures, **_fid(model, settings, judges)}
-    write_safetensors(weights, compact(model), {**card, "figures": found})
-
-
 def latent_of(settings: Settings) -> int:
     """The number of latents of a decoder."""
     return settings.latent if isinstance(settings, BetaVaeSettings) else LATENT
@@ -87,11 +69,4 @@ def _figures(model: nn.Module, settings: Settings, judges: Judges) -> Figures:
     figures = vae_figures(model, judges.test, judges.device) if isinstance(model, Vae | BetaVae) else {}
     if isinstance(model, BetaVae):
         figures["active_latents"] = active_latents(model, judges.test, judges.device)
-    return figures | _fid(model, settings, judges)
-
-
-def _fid(model: nn.Module, settings: Settings, judges: Judges) -> Figures:
-    if judges.fid_features is None:
-        return {}
-    decoder = model.decoder if isinstance(model, Vae | BetaVae) else model
-    return decoder_fid(decoder, latent_of(settings), judges.fid_features, judges.test, judges.device)
+    return figures

@@ -1,19 +1,15 @@
-"""Quality of a trained model: accuracy of a classifier, FID and evidence bound of a decoder."""
+"""Quality of a trained model: accuracy of a classifier, evidence bound of a decoder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.networks.beta_vae import BetaVae
 from trex.mnist_models.networks.vae import Vae
-from trex.mnist_models.training.fid import frechet_distance, moments
-from trex.mnist_models.training.fid_features import FidFeatures
 from trex.mnist_models.training.loop import to_images
 
 BATCH = 500
@@ -49,34 +45,6 @@ def active_latents(vae: BetaVae, data: DataSet, device: torch.device) -> int:
     return int((torch.cat(parts).var(dim=0, correction=0) > ACTIVE).sum())
 
 
-def decoder_fid(
-    decoder: nn.Module, latent: int, fid_features: FidFeatures, data: DataSet, device: torch.device
-) -> Figures:
-    """FID between decoded prior draws and a split (evenly spaced pictures of a larger one), by these features."""
-    features = fid_features.features.to(device)
-    z = np.random.default_rng(0).standard_normal((fid_features.pictures, latent)).astype(np.float32)
-    images = data.images[:: max(1, len(data.images) // fid_features.pictures)][: fid_features.pictures]
-    with torch.inference_mode():
-        drawn = [
-            features(decoder(torch.from_numpy(z[rows]).to(device)))
-            for rows in _rows(len(z), fid_features.batch)
-        ]
-        real = [features(to_images(images[rows], device)) for rows in _rows(len(images), fid_features.batch)]
-    return {
-        fid_features.key: frechet_distance(moments(_stack(drawn)), moments(_stack(real))),
-        f"{fid_features.key}_features": fid_features.network,
-        f"{fid_features.key}_sha256": fid_features.sha256,
-        f"{fid_features.key}_draws": len(z),
-        f"{fid_features.key}_split": data.split,
-        f"{fid_features.key}_pictures": len(images),
-    }
-
-
-def _stack(parts: list[Tensor]) -> NDArray[np.float32]:
-    stacked: NDArray[np.float32] = torch.cat(parts).cpu().numpy()
-    return stacked
-
-
-def _rows(n: int, batch: int = BATCH) -> Iterator[slice]:
-    for start in range(0, n, batch):
-        yield slice(start, start + batch)
+def _rows(n: int) -> Iterator[slice]:
+    for start in range(0, n, BATCH):
+        yield slice(start, start + BATCH)

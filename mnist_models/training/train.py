@@ -15,9 +15,8 @@ from trex.mnist_models.data.labelled import DataSet
 from trex.mnist_models.data.load import load_data
 from trex.mnist_models.data.tracks import split_tracks
 from trex.mnist_models.load import SUFFIX
-from trex.mnist_models.training.fid_features import FidFeatures
 from trex.mnist_models.training.finished import check_out, is_done
-from trex.mnist_models.training.keep import Judges, add_fid, keep
+from trex.mnist_models.training.keep import Judges, keep
 from trex.mnist_models.training.loop import (
     Progress,
     Settings,
@@ -33,33 +32,24 @@ from trex.mnist_models.training.train_gan import gan_training
 from trex.mnist_models.training.train_vae import vae_training
 
 
-def train(
-    plan: Plan, out: Path, fid_features: FidFeatures | None = None, progress: Progress = silent
-) -> Path:
+def train(plan: Plan, out: Path, progress: Progress = silent) -> Path:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
-    After a kill at any moment it resumes from its checkpoint in OUT; a finished training is returned. The features
-    of `fid_features` give a decoder's FID, also for weights that were finished before. InputError for bad data or
-    classes, RunError if OUT holds another training of that name; both before anything is trained.
+    After a kill at any moment it resumes from its checkpoint in OUT; a finished training is returned. InputError for
+    bad data or classes, RunError if OUT holds another training of that name; both before anything is trained.
     """
     check_plan(plan)
     device = training_device(plan.device)
     found = _data(plan)
     settings = settings_of(plan, found.data)
     check_settings(settings, len(found.data.images))
-    if fid_features is not None and fid_features.dataset not in (None, plan.dataset):
-        raise InputError(
-            f"--judge is a classifier of {fid_features.dataset}; the FID of {plan.dataset} needs one of that data set"
-        )
     check_out(out)
     weights = out / f"{found.name}{SUFFIX}"
-    judges = Judges(found.test, found.held_out, fid_features, device)
     if is_done(weights, settings):
-        if fid_features is not None:
-            add_fid(_training(settings).modules["model"], weights, settings, judges)
         return weights
     checkpoint = out / f"{found.name}.checkpoint{SUFFIX}"
     training = fit(lambda: _training(settings), found.data, settings, checkpoint, progress)
+    judges = Judges(found.test, found.held_out, device)
     keep(training.modules["model"], weights, settings, judges, command(settings, plan))
     checkpoint.unlink(missing_ok=True)
     return weights

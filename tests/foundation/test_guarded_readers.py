@@ -21,7 +21,6 @@ from trex.blender_assets.mesh import read_obj
 from trex.clevr_models.adapters.onnx_model import read_onnx_card
 from trex.commands.shell.errors import one_line
 from trex.datasets.render_files import everything, read_any
-from trex.experiments.experiment_file import read_experiment
 from trex.farm.queue.queued_folder import QUEUED, read_queued
 from trex.foundation.archives import check_inflation, open_zip
 from trex.foundation.errors import InputError
@@ -38,7 +37,6 @@ from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, sc
 
 READERS: dict[str, Callable[[Path], object]] = {
     "query": read_query,
-    "experiment": read_experiment,
     "shape card": lambda path: read_card(path.name, path.parent),
     "mesh": read_obj,
     "scene": lambda path: read_any(path, everything()),

@@ -36,10 +36,9 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
     assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
     weights = tmp_path / "out" / "fashion-lenet.safetensors"
     assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
-    judged = trex("train", "vae", *small, *out, "--without", "Trouser, 9", "--judge", weights)
-    assert judged.exit_code == 0, judged.output
+    made = trex("train", "vae", *small, *out, "--without", "Trouser, 9")
+    assert made.exit_code == 0, made.output
     card = json.loads((tmp_path / "out" / "fashion-vae-without-1-9.json").read_text())
-    assert card["figures"]["fid"] > 0
     assert card["command"].startswith("trex train vae --dataset fashion --without Trouser,9")
 
 
@@ -50,7 +49,6 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         (["gan", "--dataset", "fashion", "--without", "0,1,2,3,4,5,6,7,8,9"], "all 10 classes are excluded"),
         (["vae", "--dataset", "fashion", "--classes", "12"], "class '12' is not known"),
         (["classifier", "--dataset", "fashion", "--network", "resnet"], "network 'resnet' is not known"),
-        (["vae", "--dataset", "fashion", "--judge", "nobody"], "digit model 'nobody'"),
         (["vae", "--dataset", "signs"], "train one of lenet, resnet18, resnet18-16, beta-vae"),
         (["beta-vae", "--dataset", "signs"], "has neither gtsrb32_train_every3rd.npz nor"),
         (["beta-vae", "--dataset", "fashion", "--latent", "0"], "latent 0 must be"),

@@ -17,9 +17,8 @@ from trex.artifacts.card import card_path, read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.data.load import load_data
-from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
-from trex.mnist_models.training.fid_features import FidFeatures, classifier_features
 from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import Plan, model_name, train
@@ -188,36 +187,6 @@ def test_the_ambiguous_classifier_is_torn_between_neighbors(folder: Path, tmp_pa
     rows = torch.arange(10)
     torn = probs[rows, rows] + probs[rows, (rows + 1) % 10]
     assert float(torn.mean()) > 0.8 and float((probs[rows, rows] - 0.5).abs().mean()) < 0.15
-
-
-def features_of_few(folder: Path, out: Path) -> FidFeatures:
-    classifier = load_classifier(str(train(plan(folder, "lenet", epochs=1), out)))
-    return replace(classifier_features(classifier), pictures=40)
-
-
-def test_a_decoder_of_some_classes_gets_its_fid(folder: Path, tmp_path: Path) -> None:
-    fid_features = features_of_few(folder, tmp_path)
-    path = train(plan(folder, "vae", without=("3", "4")), tmp_path, fid_features)
-    card = json.loads(card_path(path).read_text())
-    assert path.name == "mnist-vae-without-3-4.safetensors"
-    assert card["labels"] == list("01256789") and "--without 3,4" in card["command"]
-    assert card["figures"]["fid"] > 0 and card["figures"]["fid_pictures"] == N_TEST * 8 // 10
-    assert "not Inception" in card["figures"]["fid_features"]
-    assert load_decoder(str(path)).labels == tuple("01256789")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["vae", "gan"])
-def test_finished_weights_get_their_fid_when_a_judge_is_asked_later(
-    folder: Path, tmp_path: Path, kind: str
-) -> None:
-    fid_features = features_of_few(folder, tmp_path)
-    at_once = train(plan(folder, kind), tmp_path / "at once", fid_features)
-    later = train(plan(folder, kind), tmp_path / "later")
-    assert "fid" not in json.loads(card_path(later).read_text())["figures"]
-    assert train(plan(folder, kind), tmp_path / "later", fid_features) == later
-    assert card_path(later).read_bytes() == card_path(at_once).read_bytes()
-    assert later.read_bytes() == at_once.read_bytes()
 
 
 def test_names_tell_the_classes() -> None:

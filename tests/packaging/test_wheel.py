@@ -27,8 +27,7 @@ def expected(tree: Path) -> set[str]:
     """Every module and data file of the tree under its name below `trex`, links followed."""
     package = tree / "trex"
     data = (
-        "py.typed", "queries/*.toml", "queries/experiments/*.toml", "queries/repair/*.toml",
-        "queries/paper/*.toml", "pages/templates/*", "*_models/weights/*",
+        "py.typed", "queries/*.toml", "queries/repair/*.toml", "pages/templates/*", "*_models/weights/*",
         "clevr_models/relation_network/*.json", "blender_assets/*.blend", "blender_assets/manifest.json",
         "blender_assets/shapes/*",
     )  # fmt: skip
@@ -52,14 +51,15 @@ def test_the_wheel_holds_every_module_and_data_file_once_and_nothing_else(wheel:
 
 
 def test_what_is_no_part_of_the_package_is_seen(wheel: Path, tree: Path) -> None:
-    """The control of the test above: the built tree has tests and benchmarks, and the wheel has links followed."""
+    """The control of the test above: the built tree has more folders, and the wheel has links followed."""
     assert (
-        (tree / "tests").is_dir()
-        and (tree / "benchmarks").is_dir()
+        all((tree / name).is_dir() for name in ("tests", "benchmarks", "reproduce"))
         and (tree / "trex" / "scenes").is_symlink()
     )
     assert "trex/scenes/scene.py" in names(wheel)
-    assert not any(name.startswith(("tests/", "benchmarks/", "scenes/")) for name in names(wheel))
+    assert not any(
+        name.startswith(("tests/", "benchmarks/", "reproduce/", "scenes/")) for name in names(wheel)
+    )
 
 
 def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) -> None:
@@ -103,16 +103,14 @@ def test_a_query_is_checked_searched_and_reported(trex: Trex, tmp_path: Path) ->
     assert "<svg" in page.read_text() and page.read_bytes() == Path(found["report"]).read_bytes()
 
 
-def test_an_experiment_is_found_and_carried_out(trex: Trex, tmp_path: Path) -> None:
-    """With the digits' own decoder and classifier, so with their weights."""
-    small = [
-        word
-        for key in ("prior_scenes=12", "chains=2", "steps=8", "warmup=2")
-        for word in ("--set", f"search.{key}")
-    ]
-    out = ["--cell", "1-7", "--out", str(tmp_path / "out"), "--json"]
-    table = json.loads(trex("experiment", "mnist-ambiguity", *small, *out).stdout)
-    assert Path(table["page"]).is_file()
+def test_digits_are_searched_with_their_own_decoder_and_classifier(trex: Trex, tmp_path: Path) -> None:
+    """So with the weights that the wheel has."""
+    small = ("prior_scenes=12", "chains=2", "steps=8", "warmup=2")
+    settings = [word for key in small for word in ("--set", f"search.{key}")]
+    found = json.loads(
+        trex("find", "mnist_1_or_7", *settings, "--out", str(tmp_path / "out"), "--json").stdout
+    )
+    assert Path(found["report"]).is_file()
 
 
 def test_shapes_are_read_from_the_wheel(trex: Trex, tmp_path: Path) -> None:

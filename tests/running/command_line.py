@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from typing import Protocol
 
+from typer import Typer
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
@@ -19,17 +20,22 @@ class Command(Protocol):
 
 
 @cache
-def _command() -> Command:
+def _command(app: Typer) -> Command:
     """The whole command, built once: typer's own runner builds it for every call, in a tenth of a second."""
     return get_command(app)
 
 
 def trex(*words: object) -> Result:
     """The command with these words: its exit code, its output and its errors."""
+    return called(app, "trex", *words)
+
+
+def called(app: Typer, name: str, *words: object) -> Result:
+    """An app of this name with these words."""
     runner, exit_code, exception = CliRunner(), 0, None
     with runner.isolation() as (stdout, stderr, output):
         try:
-            _command().main([str(word) for word in words], prog_name="trex")
+            _command(app).main([str(word) for word in words], prog_name=name)
         except SystemExit as error:
             exit_code = int(error.code or 0)
         except Exception as error:

@@ -16,7 +16,9 @@ import typer
 from trex.commands.shell.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted(
+    path for folder in (".", "docs", "reproduce", "reproduce/docs") for path in (ROOT / folder).glob("*.md")
+)
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)

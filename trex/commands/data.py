@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from trex.commands.adda import adda
 from trex.commands.digits import beta_vae, classifier, gan, vae
 from trex.commands.shell.options import LOOKS, Processes, RenderDevice
 from trex.commands.shell.progress import display_until_stopped
@@ -96,7 +95,6 @@ train_app.command("vae")(vae)
 train_app.command("gan")(gan)
 train_app.command("beta-vae")(beta_vae)
 train_app.command("classifier")(classifier)
-train_app.command("adda")(adda)
 
 
 def object_range(text: str) -> tuple[int, int]:

@@ -31,12 +31,6 @@ Epochs = Annotated[int | None, typer.Option(help="Passes over the data; the defa
 BatchSize = Annotated[int, typer.Option(help="Pictures per step.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Threads = Annotated[int, typer.Option(help="Torch's threads on the CPU.")]
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        help="Features for the FID: a classifier, or Inception's weights (.pth); without it, no FID."
-    ),
-]
 
 
 def _decoder(kind: str, words: str) -> Callable[..., None]:
@@ -53,14 +47,13 @@ def _decoder(kind: str, words: str) -> Callable[..., None]:
         batch_size: BatchSize = 128,
         device: Device = "auto",
         threads: Threads = 1,
-        judge: Judge = None,
         as_json: AsJson = False,
     ) -> None:
         from trex.mnist_models.training.plan import Plan
 
         only, left_out = _items(classes), _items(without)
         plan = Plan(kind, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
-        _train(plan, out, judge, as_json)
+        _train(plan, out, as_json)
 
     train.__doc__ = f"Train a {words} with 5 latents; after a kill, the same command resumes."
     return train
@@ -86,7 +79,6 @@ def beta_vae(
     batch_size: BatchSize = 128,
     device: Device = "auto",
     threads: Threads = 1,
-    judge: Judge = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the beta-VAE of Defuse, a generator for `trex repair`; after a kill, the same command resumes."""
@@ -94,7 +86,7 @@ def beta_vae(
 
     only, left_out = _items(classes), _items(without)
     common = ("beta-vae", dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
-    _train(BetaVaePlan(*common, latent, beta, anneal), out, judge, as_json)
+    _train(BetaVaePlan(*common, latent, beta, anneal), out, as_json)
 
 
 def classifier(
@@ -127,7 +119,7 @@ def classifier(
     only, left_out = _items(classes), _items(without)
     kind = network or default_network(dataset)
     plan = Plan(kind, dataset, only, left_out, seed, epochs, batch_size, device, threads, data)
-    _train(plan, out, None, as_json)
+    _train(plan, out, as_json)
 
 
 def _items(text: str) -> tuple[str, ...]:
@@ -135,17 +127,15 @@ def _items(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> None:
+def _train(plan: Plan, out: Path | None, as_json: bool) -> None:
     import json
 
     from trex.artifacts.card import read_card
     from trex.mnist_models.load import trained_models
-    from trex.mnist_models.training.fid_features import load_fid_features
     from trex.mnist_models.training.loop import Status
     from trex.mnist_models.training.train import train
 
     folder = out or trained_models()
-    fid_features = load_fid_features(judge) if judge else None
     note(f"writing to {folder}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
 
@@ -154,7 +144,7 @@ def _train(plan: Plan, out: Path | None, judge: str | None, as_json: bool) -> No
             epoch = f"epoch {status.epoch}/{status.epochs}"
             display.show("training steps", status.step, status.total, epoch, *losses)
 
-        weights = train(plan, folder, fid_features, on_progress)
+        weights = train(plan, folder, on_progress)
     figures = read_card(weights)["figures"]
     words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
     print_result({"weights": str(weights), "figures": figures}, words, as_json)

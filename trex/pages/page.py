@@ -17,9 +17,13 @@ from trex.pages.wording import points
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(template: str, values: dict[str, object], **filters: Callable[..., str]) -> str:
-    """A template filled with values; has the filters of wording and glossary besides the given ones."""
-    return _environment(tuple(filters.items())).get_template(template).render(values)
+def page(template: str | Path, values: dict[str, object], **filters: Callable[..., str]) -> str:
+    """A template filled with values; has the filters of wording and glossary besides the given ones.
+
+    The template is one of ours, by name, or another by its path; that may extend ours.
+    """
+    path = TEMPLATES / template
+    return _environment(tuple(filters.items()), path.parent).get_template(path.name).render(values)
 
 
 def fragment(source: str, values: Mapping[str, object]) -> Markup:
@@ -37,14 +41,14 @@ def link_below(page: Path, target: Path) -> str:
 
 @cache
 def _compiled(source: str) -> Template:
-    return _environment(()).from_string(source)
+    return _environment((), TEMPLATES).from_string(source)
 
 
 @cache
-def _environment(filters: tuple[tuple[str, Callable[..., str]], ...]) -> Environment:
+def _environment(filters: tuple[tuple[str, Callable[..., str]], ...], folder: Path) -> Environment:
     """The jinja2 environment, cached with its compiled templates."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,4 +1,4 @@
-"""Shipped queries and experiments, by name: "demo", "mnist-ambiguity"."""
+"""Shipped queries, by name: "demo"."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import os
 from pathlib import Path
 
 QUERIES = Path(__file__).parent.parent / "queries"
-EXPERIMENTS = QUERIES / "experiments"
 SUFFIX = ".toml"
 
 
 def names(folder: Path) -> list[str]:
-    """The sorted names of the queries or experiments in one of the two folders."""
+    """The sorted names of the queries in a folder."""
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
 
 

@@ -23,7 +23,7 @@ def rescores_bank(query: Query, lead: str) -> bool:
     The cheapest look has scored it already, and a dear one would cost too much.
 
     At `sharp`, which costs a third of `reference`, a bank of 1,000 scenes costs as much as 300 deciding pictures: a
-    search spent its whole budget on it (docs/RESULTS.md, "At equal CPU time").
+    search spent its whole budget on it (reproduce/LOG.md, "At equal CPU time").
     """
     if lead not in ladder(query.render.preset)[1:]:
         return False

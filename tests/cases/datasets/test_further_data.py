@@ -37,8 +37,6 @@ from trex.datasets.render_files import everything, read_any
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_picture, decode_png
-from trex.parity.page import write_page, write_table
-from trex.parity.scores import PictureAnswers, compare_answers, make_pair
 from trex.repair.scenes.proof.records import OfficialProof
 from trex.repair.scenes.proof.words import official_words
 from trex.repair.scenes.results import compared
@@ -96,12 +94,10 @@ def test_other_answers_stay_others(other: str) -> None:
 
 
 def test_a_model_that_answers_in_capitals_is_right(tmp_path: Path) -> None:
-    """In every place that compares: the accuracy check, the parity check, and a baseline."""
+    """In every place that compares: the accuracy check and a baseline."""
     (picture,) = asked(official(tmp_path / "d", 1)).pictures
     said = ("1.0", "YES")
     assert by_type([(picture, Answered("", said))], "CLEVR")["all"].right == 2
-    row = compare_answers("model", "fast", [PictureAnswers(picture.asked, said, ("1", "No"))])[0]
-    assert (row.official.value, row.rendered.value) == (1.0, 0.5)
     seen = ScoredExample("a", "val", "YES", 0.9, 0.9, True, "yes", is_mistake("yes", "YES", ()), None)
     assert seen.is_right and not seen.is_mistake
     assert is_mistake("no", "YES", ()) and is_mistake("no", "Yes", ("Yes",))
@@ -561,15 +557,11 @@ def test_small_numbers_as_a_color_key_of_sixteen_bits_are_told() -> None:
     assert [loss.split(" ")[0] for loss in losses] == ["16", "transparent"]
 
 
-def test_the_parity_check_and_the_proof_of_a_repair_say_it_too(tmp_path: Path) -> None:
+def test_the_proof_of_a_repair_says_it_too(tmp_path: Path) -> None:
     data, tally = official(tmp_path / "d", 2), Tally()
     (data / "images/val/CLEVR_val_000001.png").write_bytes(LOSSY["a hole"][0])
     pictures = read_official(data, tally=tally)
-    pairs = {"fast": [make_pair(one.pixels, one.pixels) for one in pictures]}
-    write_table(tmp_path / "table.md", pictures, pairs, [], tally.sentences)
-    write_page(tmp_path / "page.html", pictures, pairs, [], tally.sentences)
-    for name in ("table.md", "page.html"):
-        assert "1 picture has transparent parts" in (tmp_path / name).read_text()
+    assert len(pictures) == 2
     row = compared(0, "before", "official", (np.ones(4, np.bool_), np.ones(4, np.bool_)), [0, 0, 1, 1])
     proof = OfficialProof(corrected="", dataset="d", pictures=2, rows=[row], notes=tally.sentences)
     assert official_words(proof).endswith("the first: images/val/CLEVR_val_000001.png.")

@@ -23,13 +23,6 @@ from trex.commands.shell.app import app
 SERVE = "serve"
 # Of this process alone: another that runs the same tests has its own in its list of processes.
 SECRET = f"sk-planted-{os.getpid()}-in-the-environment"
-EXPERIMENT = """
-title = "Two answers"
-source = "made here"
-form = "table"
-query = "query.toml"
-cells = [{ name = "two" }, { name = "three", set = { answer = "3" } }]
-"""
 # Every command with a served model where it takes one; `{}` are folders. Some end in an error, which may not say the
 # key either.
 CALLS = """
@@ -53,12 +46,9 @@ mark {tmp}/baseline --export {tmp}/mark.html
 queue add {tmp}/query.toml --set search.seed=5
 queue list
 work --until-empty
-experiment {tmp}/experiment.toml --out {tmp}/experiment
-paper --outputs {tmp} --out {tmp}/paper.md
 audit openai:planted --endpoint {url} --max-requests 9999 --out {tmp}/audit --world 9
 repair identify {tmp}/query.toml --out {tmp}/repair
 repair report {tmp}/repair
-overconfidence mnist-classifier:openai
 models list
 models verify openai:planted --dataset {tmp}
 train classifier --dataset nothing
@@ -136,7 +126,6 @@ def test_the_key_is_nowhere_after_every_command(
     server: ChatServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write_query(tmp_path, SERVED)
-    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
     said: dict[str, str] = {}
     ended: dict[str, int] = {}
     with process_list() as processes:

@@ -43,11 +43,10 @@ def offered(words: str) -> list[str]:
         ("trex report r", ["runs/done"]),
         ("trex resume runs/d", ["runs/done"]),
         ("trex export ", ["runs/done"]),
-        ("trex experiment fashion-gr", ["fashion-graded"]),
         ("trex report mine/n", []),  # the shell then completes file names
     ],
 )
-def test_the_shell_is_offered_commands_queries_runs_and_experiments(
+def test_the_shell_is_offered_commands_queries_and_runs(
     place: Path, monkeypatch: pytest.MonkeyPatch, words: str, expected: list[str]
 ) -> None:
     monkeypatch.chdir(place)

@@ -10,7 +10,6 @@ from tests.running.command_line import trex
 from tests.running.runs import write_query
 
 DATASET = ["--dataset", "DATA", "--image", "A", "--question", "How many cubes are there?"]
-PARITY, ASSETS = ["render", "--parity", "DATA"], ["render", "--compare-assets", "DATA"]
 EXPLAIN_RUN = [
     ("--image", "A"),
     ("--question", "B"),
@@ -41,12 +40,8 @@ CASES = [
     *((["check", "Why?"], x, x[0]) for x in [("--model", "fake"), ("--endpoint", "a"), ("--set", "search.seed=2")]),
     (["check", "Why?"], ("--max-requests", "3"), "--max-requests"),
     *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
-    *((command, x, x[0]) for command in (PARITY, ASSETS) for x in [*RENDER, *LOOK]),
-    (PARITY, ("scenes.json",), "SCENES"),
-    (PARITY, ("--compare-assets", "B"), "--compare-assets"),
-    (ASSETS, ("--preset", "clevr"), "--preset"),
     *((["render", "scenes.json"], x, x[0]) for x in RENDER),
-    *((command, ("--introduce", "cone"), "--introduce") for command in (["render", "--prior", "1"], PARITY, ASSETS)),
+    (["render", "--prior", "1"], ("--introduce", "cone"), "--introduce"),
     *((["render"], x, x[0]) for x in RENDER[1:]),
     *(
         (["models", "verify", "shipped"], x, x[0])

@@ -30,9 +30,7 @@ COMMANDS = {
     "queue add": ["queue", "add", "q.toml"],
     "a pattern": ["queue", "add", "q*.toml", "--sweep", "search.seed=1,2"],
     "baseline": ["baseline", "q.toml", "--rendered", "2"],
-    "experiment": ["experiment", "e.toml"],
 }
-EXPERIMENT = 'title = "t"\nsource = "s"\nquery = "q.toml"\ncells = [{ name = "one" }]\n'
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +41,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "here"
     place.mkdir()
     (place / "of_another.py").write_text(MODULE.format(marker=str(tmp_path / "marker")))
-    (place / "e.toml").write_text(EXPERIMENT)
     monkeypatch.chdir(place)
     return place
 
@@ -68,17 +65,6 @@ def test_the_code_that_a_query_names_is_imported_only_after_trust(
         refused(trex(*COMMANDS[command]), "q.toml", "runs the code of", "of_another:make", "--trust")
     assert not (tmp_path / "marker").exists()
     assert trex(*COMMANDS[command], "--trust").exit_code == 2  # the module raises
-    assert (tmp_path / "marker").exists()
-
-
-def test_an_experiment_names_the_code_of_its_cells(here: Path, tmp_path: Path) -> None:
-    (here / "q.toml").write_text(QUERY)
-    (here / "e.toml").write_text(
-        EXPERIMENT.replace('{ name = "one" }', '{ name = "one", set = { "model.name" = "of_another:make" } }')
-    )
-    refused(trex("experiment", "e.toml"), "runs the code of model 'of_another:make'", "--trust")
-    assert not (tmp_path / "marker").exists()
-    assert trex("experiment", "e.toml", "--trust").exit_code == 2
     assert (tmp_path / "marker").exists()
 
 

@@ -14,9 +14,9 @@ FOLDER = Path(__file__).parent.parent
 BOXES = {  # of `trex --help`: a command is the file of its name, whose first line is shown there
     "One query": ("find", "resume", "check", "report"),
     "Why, and how often": (
-        "explain", "confirm", "audit", "baseline", "label", "overconfidence", "export", "repair", "suite",
+        "explain", "confirm", "audit", "baseline", "label", "export", "repair", "suite",
     ),
-    "Many queries": ("queue", "work", "top", "serve", "experiment", "paper"),
+    "Many queries": ("queue", "work", "top", "serve"),
     "Models and pictures": ("models", "train", "dataset", "render", "bank", "cache", "doctor"),
 }  # fmt: skip
 FILES = {"train": "data", "dataset": "data"}

@@ -17,11 +17,6 @@ def queries(incomplete: str) -> list[str]:
     return _begun(incomplete, [*files, *shipped.names(shipped.QUERIES)])
 
 
-def experiments(incomplete: str) -> list[str]:
-    """The names of the shipped experiments."""
-    return _begun(incomplete, shipped.names(shipped.EXPERIMENTS))
-
-
 def runs(incomplete: str) -> list[str]:
     """Run folders up to two folders below."""
     found = _below(incomplete, (f"*/{RUN}", f"*/*/{RUN}", f"*/*/*/{RUN}"))

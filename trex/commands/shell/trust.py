@@ -61,17 +61,3 @@ def trust_queries(
         text = read_text(path)
         forms = [parse_query(text, str(path), [*settings, *way]) for way in ways]
         trust_query(path, forms, [*settings, *ways[0]])
-
-
-def trust_experiment(name: str, settings: Sequence[str]) -> None:
-    """Record that the code named by an experiment, or by its query, may run."""
-    from trex.experiments.experiment_file import cells, experiment_path, read_experiment
-    from trex.query.toml_file import parse_query, read_text
-    from trex.runs.trust import trust_query
-
-    path = experiment_path(name)
-    experiment = read_experiment(path)
-    query = path.parent / experiment.query
-    text = read_text(query)
-    ways = [way for cell in cells(experiment) for way in cell.ways]
-    trust_query(query, [parse_query(text, str(query), [*way, *settings]) for way in ways], settings)

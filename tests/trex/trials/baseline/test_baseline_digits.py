@@ -10,13 +10,10 @@ import pytest
 
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, write_data
 from trex.datasets.labelled_pictures import LabelledPictures
-from trex.experiments.experiment import run_experiment
-from trex.experiments.page import write_page
 from trex.foundation.errors import InputError
 from trex.inference.targets import high_confidence
 from trex.mnist_models.load import load_classifier
 from trex.query.toml_file import parse_query
-from trex.search.progress import Silent
 from trex.trials.baseline.run import BaselineOptions, make_baseline
 from trex.trials.baseline.score import judge
 from trex.worlds.registry import make_plan
@@ -89,50 +86,6 @@ def test_a_label_that_the_model_may_have_another_word_for_is_no_truth(
         digit: digit if digit in known else None for digit in "0123456789"
     }
     assert not any(row.is_mistake for label, row in seen if label not in known)
-
-
-EXPERIMENT = """
-title = "Digits"
-source = "nobody"
-form = "matrix"
-query = "query.toml"
-pairs = ["1", "7"]
-cells = [{ name = "sure", set = { "target.kind" = "threshold", "target.threshold" = 0.5, "answer" = "CLASS" } }]
-
-[set]
-"target.kind" = "ambiguous"
-"search.prior_scenes" = 12
-"search.steps" = 0
-"""
-
-
-def test_an_experiment_stands_beside_the_test_set(tmp_path: Path, folder: Path) -> None:
-    images, _ = bars(N_TEST, 2)
-    probs = np.exp(
-        load_classifier("mnist-classifier").log_probs((images[:, :, :, None] / 255.0).astype(np.float32))
-    )
-    common = int(np.bincount(probs.argmax(axis=1)[probs.max(axis=1) > 0.5]).argmax())
-    (tmp_path / "query.toml").write_text(QUERY.format(answer=7).replace("threshold = 0.5", ""), "utf-8")
-    (tmp_path / "pairs.toml").write_text(EXPERIMENT.replace("CLASS", str(common)), "utf-8")
-    outcome = run_experiment(
-        str(tmp_path / "pairs.toml"),
-        (),
-        (),
-        tmp_path / "out",
-        lambda _: Silent(),
-        lambda *_: None,
-        lambda _: None,
-        folder,
-    )
-    sure, torn = outcome.results
-    assert sure.test_set is not None and torn.test_set is not None
-    assert sure.test_set.hits.count == (probs[:, common] >= 0.5).sum() > 0
-    assert torn.test_set.examined == N_TEST
-    write_page(outcome, ())
-    html = (tmp_path / "out" / "experiment.html").read_text("utf-8")
-    assert "The same in the test set" in html
-    assert f"{sure.test_set.hits.count} of {N_TEST}, {sure.test_set.mistakes.count}" in html
-    assert f"--dataset {folder}" in html
 
 
 def test_a_folder_or_a_split_that_is_not_there_is_named(tmp_path: Path, folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""The Frechet distance between pictures (FID): its formula, its features, and Inception's network."""

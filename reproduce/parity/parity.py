@@ -1,0 +1,89 @@
+"""Renderer parity: compares official pictures with our renders of the same scenes, by models trained on the former."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from reproduce.parity.page import write_page, write_table
+from reproduce.parity.scores import Pair, PictureAnswers, PresetParity, compare_answers, make_pair
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.datasets.clevr_questions import read_questions
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
+from trex.datasets.tally import Tally
+from trex.render.blender.blender_renderer import BlenderRenderer
+from trex.render.cache import CachedRenderer
+from trex.worlds.asking import answers_to
+
+PRESETS = ("clevr", "reference", "fast")
+MODELS = ("relation-network:original", "relation-network:ir", "shipped")
+OnProgress = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
+TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
+
+
+def write_parity_page(
+    data: Path,
+    out: Path,
+    models: Sequence[str] = MODELS,
+    presets: Sequence[str] = PRESETS,
+    table: Path | None = None,
+    *,
+    on_progress: OnProgress = lambda step, done, total, last: None,
+) -> Path:
+    """Write the page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
+
+    `data` is a folder in CLEVR's layout (images, scenes, questions). Each scene is rendered once at each preset and
+    kept in out/pictures, so a stopped run resumes there. The page holds official pictures: do not publish it.
+    """
+    loaded = {spec: load_model(spec) for spec in models}  # before anything is rendered
+    tally = Tally()
+    pictures = read_official(data, tally=tally)
+    questions = read_questions(data, pictures)
+    pairs = {name: render_pairs(pictures, name, out / "pictures", on_progress) for name in presets}
+    rows = [
+        row
+        for named in loaded.items()
+        for row in judge(named, pictures, questions, pairs, partial(on_progress, f"questioned, {named[0]}"))
+    ]
+    for path in filter(None, (out / "table.md", table)):
+        write_table(path, pictures, pairs, rows, tally.sentences)
+    page = out / "index.html"
+    write_page(page, pictures, pairs, rows, tally.sentences)
+    return page
+
+
+def render_pairs(
+    pictures: Sequence[OfficialPicture], preset: str, kept: Path, on_progress: OnProgress
+) -> list[Pair]:
+    """Render every scene at a preset and pair it with its official picture; reuses pictures in the folder `kept`."""
+    pairs = []
+    with BlenderRenderer(preset, timeout_s=TIMEOUT_S) as renderer:
+        cache = CachedRenderer(renderer, kept)
+        for number, picture in enumerate(pictures, start=1):
+            pixels = cache.render([picture.scene])[0].pixels
+            pairs.append(make_pair(picture.pixels, pixels))
+            alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
+            on_progress(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
+    return pairs
+
+
+def judge(
+    named: tuple[str, ClevrModel],
+    pictures: Sequence[OfficialPicture],
+    questions: Sequence[AskedQuestion],
+    pairs: dict[str, list[Pair]],
+    on_progress: Callable[[int, int, str], None],
+) -> list[PresetParity]:
+    """A model's answers to the same questions on official and re-rendered pictures, by preset and question source."""
+    name, model = named
+    answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
+    for at, picture in enumerate(pictures):
+        asked = [question for question in questions if question.picture == picture.name]
+        official = answers_to(model, picture.pixels, asked)
+        for preset, rendered in pairs.items():
+            found = answers_to(model, rendered[at].pixels, asked)
+            answers[preset].append(PictureAnswers(tuple(asked), official, found))
+        on_progress(at + 1, len(pictures), picture.name)
+    return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]

@@ -1,0 +1,180 @@
+"""Confident mistakes before and after adaptation: counts on made tables, and the sentence that they come to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reproduce.adaptation.compare import Comparison, Request, committee_truth, compare
+from reproduce.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats
+from reproduce.adaptation.table import _digits, comparison_json, markdown, sentence, verdict
+from tests.reproduce.command_line import reproduce, reproduced
+from tests.running.command_line import refused
+from tests.worlds.mnist_worlds import N_TEST, write_data
+from trex.foundation.errors import InputError
+
+SAME = "mnist-classifier:mnist-classifier"
+
+
+def rows(digits: list[int], confidence: list[float]) -> Floats:
+    """Log probabilities: the confidence on each digit, the rest spread evenly."""
+    probs = np.repeat((1.0 - np.array(confidence))[:, None] / (DIGITS - 1), DIGITS, axis=1)
+    probs[np.arange(len(digits)), digits] = confidence
+    return np.log(probs)
+
+
+def answers(digits: list[int], confidence: list[float], truth: list[int]) -> Answers:
+    return Answers(rows(digits, confidence), np.array(truth))
+
+
+def network(n_wrong: int, n_right: int = 90, wrong_as: int = 1, n_first: int = 0) -> Answers:
+    """Sure of every picture of a 0; calls those from `n_first` on another digit."""
+    n = n_right + n_wrong
+    digits = np.zeros(n, int)
+    digits[n_first : n_first + n_wrong] = wrong_as
+    return answers(digits.tolist(), [0.99] * n, [0] * n)
+
+
+def test_sure_and_wrong_are_counted_at_nine_tenths() -> None:
+    found = answers([0, 1, 2, 3, 4], [0.95, 0.95, 0.9, 0.89, 0.99], [0, 0, 2, 0, NO_DIGIT])
+    assert found.accuracy.count == 2 and found.accuracy.of == 5
+    assert (found.sure_wrong.count, found.sure_wrong.of) == (2, 4)  # a picture of no digit is a mistake
+    assert found.is_sure_and_wrong.tolist() == [False, True, False, False, True]
+    assert found.confusion.sum() == 4 and found.confusion[0, 1] == found.confusion[0, 3] == 1
+    assert found.sure_of(1).value == 0.0 and found.sure_of(2).value == 1.0 and found.sure_of(7).of == 0
+    assert found.swapped == (1, 4)
+    left = found.without(found.swapped)
+    assert (left.sure_wrong.count, left.sure_wrong.of) == (0, 2)
+    with pytest.raises(InputError, match="not of 4 pictures"):
+        Answers(found.log_probs, found.truth[:4])
+
+
+def test_only_the_first_of_the_sure_answers_count_if_asked_so() -> None:
+    found = answers([5] * 4, [0.99] * 4, [5, 5, 0, 0])
+    assert found.sure_of(5, 2).value == 1.0 and found.sure_of(5, 3).count == 2 and found.sure_of(5).of == 4
+
+
+def test_the_paired_test_is_mcnemars_on_a_made_table() -> None:
+    """8 pictures only the adapted network gets confidently wrong, 1 only the source: p = 2 (1 + 9) / 2^9."""
+    source, adapted = network(1, 99), network(8, 92, n_first=1)
+    found = Contrast(source, adapted).mistakes
+    assert (found.only_first, found.only_second, found.both, found.neither) == (8, 1, 0, 91)
+    assert found.p_value == pytest.approx(20 / 512) and found.difference == pytest.approx(0.07)
+    exchanged = Contrast(adapted, source)
+    assert exchanged.mistakes.difference == pytest.approx(-0.07)
+    assert exchanged.sure_wrong_change == pytest.approx(-0.07)
+
+
+def test_swapped_digits_are_left_out_of_both_networks() -> None:
+    one = Contrast(network(10), network(30, 70))
+    assert one.swapped == (1,)
+    assert one.sure_wrong_change == pytest.approx(0.2)
+    assert one.unswapped.sure_wrong_change == 0.0 and one.unswapped.adapted.sure_wrong.of == 70
+
+
+def test_the_sentence_says_more_less_or_not_measurably_more() -> None:
+    """Runs are the clusters: a change that some runs reverse is not measurable however many pictures they have."""
+    more = [Contrast(network(10), network(30 + k, 70 - k)) for k in range(5)]
+    less = [Contrast(one.adapted, one.source) for one in more]
+    mixed = [*more[:2], *less[:3]]
+    assert [verdict(one) for one in (more, less, mixed)] == ["more", "less", "not measurably more"]
+    assert verdict(more[:1]) == "not measurably more" and "one run, so no interval" in sentence(more[:1])
+    assert "+22.0\u00a0points, 95 %: +20.0\u00a0points to +24.0\u00a0points" in sentence(more)
+    assert "more overconfident" in sentence(more)
+
+
+def test_the_committee_needs_six_tenths_on_average() -> None:
+    torn, sure = rows([3, 7], [0.5, 0.7]), rows([3, 7], [0.68, 0.55])
+    assert committee_truth([torn, sure]).tolist() == [NO_DIGIT, 7]
+    assert committee_truth([sure]).tolist() == [3, NO_DIGIT]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def comparison(folder: Path) -> Comparison:
+    request = Request(
+        (("mnist-classifier", "mnist-classifier"),), ("mnist-classifier",), "mnist-vae", 40, 0, folder
+    )
+    return compare(request, lambda *_: None)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_network_compared_with_itself_does_not_change(comparison: Comparison) -> None:
+    (test,), (drawn,) = comparison.test, comparison.drawn
+    assert len(test.source.truth) == N_TEST and len(drawn.source.truth) == 40
+    for one in (test, drawn):
+        assert one.mistakes.p_value == 1.0 and one.sure_wrong_change == one.calibration_change == 0.0
+    assert drawn.source.accuracy.count == 40 - comparison.no_digit  # the committee is the network
+    told: Any = comparison_json(comparison)
+    assert json.loads(json.dumps(told)) == told and told["draws"] == 40
+    first = told["drawn"]["runs"][0]["source"]["first_sure"]
+    assert sum(right for right, _ in first) == sum(of for _, of in first) > 0
+    words = markdown(comparison)
+    assert "not measurably more overconfident" in words and "40 drawings of mnist-vae" in words
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> None:
+    told = reproduced("overconfidence", SAME, "--data", folder)
+    assert "| 1 | adapted |" in told.stdout and "drawings" not in told.stdout
+    refused(reproduce("overconfidence", "mnist-classifier", "--data", folder), "is not SOURCE:ADAPTED")
+    refused(reproduce("overconfidence", f"{SAME}:x", "--data", folder), "is not SOURCE:ADAPTED")
+    other = "mnist-classifier:fashion-classifier"
+    refused(
+        reproduce("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt"
+    )
+    refused(reproduce("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
+    refused(
+        reproduce("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1"
+    )
+    drawn = ("overconfidence", SAME, "--data", folder, "--member", "mnist-classifier", "--seed", -1)
+    refused(reproduce(*drawn), "seed -1 is out of range")
+    refused(reproduce(*drawn[:-2], "--draws", 10**30), "draws 1", "give 1 to 1,000,000")
+    garments = ("--member", "mnist-classifier", "--draws", 2, "--generator", "fashion-vae")
+    refused(reproduce("overconfidence", SAME, "--data", folder, *garments), "draws pictures of fashion")
+    refused(reproduce("overconfidence", SAME, SAME, "--data", folder), "a pair is given twice")
+
+
+def unsure(n_right: int, n: int = 100, confidence: float = 0.85) -> Answers:
+    """Sure of nothing: so many of n answers are right."""
+    return answers([0] * n, [confidence] * n, [0] * n_right + [1] * (n - n_right))
+
+
+def test_a_network_that_is_sure_of_nothing_has_no_share_of_wrong_answers() -> None:
+    """Planted bug: 0 of 0 counted as 0 %, so that a network that had collapsed was "less overconfident"."""
+    runs = [Contrast(network(20, 80), unsure(20 + k)) for k in range(3)]
+    assert np.isnan(runs[0].sure_wrong_change)
+    assert verdict(runs) == "unmeasured"
+    assert "cannot be said" in sentence(runs) and "in 3 runs a network is sure of nothing" in sentence(runs)
+    assert "less" not in sentence(runs)
+
+
+def test_two_measures_that_go_opposite_ways_give_no_verdict() -> None:
+    """Planted bug: the share among sure answers alone decided, whatever the calibration error said."""
+
+    def run(n_wrong: int) -> Contrast:
+        few = answers(
+            [0] * 110, [0.95] * 10 + [0.85] * 100, [0] * 10 + [1] * 100
+        )  # right where it is sure, else wrong
+        return Contrast(network(n_wrong, 100 - n_wrong), few)
+
+    runs = [run(20), run(21), run(22)]
+    assert all(one.sure_wrong_change < 0 < one.calibration_change for one in runs)
+    assert verdict(runs) == "unclear" and "disagree" in sentence(runs)
+
+
+def test_digits_of_which_a_network_is_never_sure_are_not_in_the_mean() -> None:
+    """Planted bug: such a digit counted as 0 %, and a network that is always right where it is sure got .9."""
+    digits = [0, *range(2, DIGITS)]
+    both = answers(digits, [0.99] * len(digits), digits)
+    table = _digits([Contrast(both, both)])
+    assert "| 1 | never sure | never sure |" in table
+    assert table.splitlines()[-1].startswith("| mean of the digits | 1.000 (without 1 of 10: never sure) |")

@@ -1,1 +1,0 @@
-"""Renderer parity with official pictures and assets."""
