@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reproduce import HERE
 from reproduce.experiments.experiment import run_experiment
 from reproduce.experiments.experiment_file import cells, experiment_path, read_experiment
 from reproduce.experiments.page import write_page
@@ -23,7 +24,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.search.progress import Silent
 from trex.worlds.costs import CPU_S
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = HERE / "docs"
 CELL = CellRecord(
     "one", ("1",), (0.95,), (0.02,), (0.94,), (0.03,), True, "FOUND", 3, 60, 0.01, 0.14, 5.0, 2, 1, 80
 )
