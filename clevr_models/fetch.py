@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from trex.artifacts.cache import cache_root
 from trex.artifacts.card import card_path, read_card, sha256_of
-from trex.artifacts.download import LARGEST_BYTES, download
-from trex.artifacts.resumable_download import Progress, no_progress
+from trex.artifacts.download import Progress, download, no_progress
 from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models.relation_network.network import RelationNetwork
 from trex.clevr_models.relation_network.vocabulary import how_found
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import read_bytes
+from trex.foundation.files import MIB, read_bytes
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"
@@ -72,7 +70,8 @@ def fetch_relation_network(
         return [_convert(name, RELEASES[name], path, target) for name, path in _published(source).items()]
     paths = []
     for number, (variant, release) in enumerate(RELEASES.items()):
-        original = _download(release, target)
+        by_hand = f"download {release.url} elsewhere, then `trex models fetch relation-network --from FOLDER`"
+        original = download(release.url, target / release.file, by_hand, sha256=release.sha256)
         paths.append(_convert(variant, release, original, target))
         original.unlink()
         progress(number + 1, len(RELEASES))
@@ -83,7 +82,7 @@ def _published(source: Path) -> dict[str, Path]:
     """The published files at a path, by variant: the file itself, or both in the folder."""
     if source.is_dir():
         return {variant: source / release.file for variant, release in RELEASES.items()}
-    sha256 = sha256_of(read_bytes(source, limit=LARGEST_BYTES))
+    sha256 = sha256_of(read_bytes(source, limit=64 * MIB))
     for variant, release in RELEASES.items():
         if release.sha256 == sha256:
             return {variant: source}
@@ -108,14 +107,6 @@ def _convert(variant: str, release: Release, original: Path, cache: Path) -> Pat
         "words": how_found(),
     }
     write_safetensors(path, state, card)
-    return path
-
-
-def _download(release: Release, folder: Path) -> Path:
-    by_hand = f"download {release.url} elsewhere, then `trex models fetch relation-network --from FOLDER`"
-    data = download(release.url, release.sha256, by_hand)
-    path = folder / f"{release.file}.{os.getpid()}.part"
-    path.write_bytes(data)
     return path
 
 

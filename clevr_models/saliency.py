@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 import torch
-from captum.attr import IntegratedGradients, NoiseTunnel
-from captum.attr import Saliency as Gradient
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trex.clevr_models.adapters.callable_model import RAISED, error_text
-from trex.clevr_models.interface.bound import device_of
-from trex.clevr_models.interface.subnormals import subnormals_as_zero
+from trex.clevr_models.interface.bound import device_of, subnormals_as_zero
 from trex.foundation.errors import ModelError
+from trex.foundation.extensions import import_extra
 
 Floats = NDArray[np.float32]
 Answers = Callable[[Tensor], Tensor]
@@ -71,9 +70,11 @@ class NoGradientsError(ModelError):
 def smooth_grad(module: nn.Module, image: Floats, answers: tuple[int, ...], how: SmoothGrad) -> Attribution:
     """SmoothGrad of a picture (H, W, 3) in [0, 1] for the sum of these answers' log probabilities.
 
-    The noise comes from `how.seed` alone; torch's own random state is unchanged.
+    The noise comes from `how.seed` alone; torch's own random state is unchanged. InputError without the extra
+    `saliency`.
     """
-    tunnel = NoiseTunnel(Gradient(fixed_answers(module, answers)))
+    attr = _captum()
+    tunnel = attr.NoiseTunnel(attr.Saliency(fixed_answers(module, answers)))
     pixels = _to_tensor(module, image)
     with torch.random.fork_rng(devices=[pixels.device] if pixels.is_cuda else []):
         torch.manual_seed(how.seed)
@@ -93,12 +94,16 @@ def smooth_grad(module: nn.Module, image: Floats, answers: tuple[int, ...], how:
 def integrated_gradients(
     module: nn.Module, image: Floats, baseline: Floats, answers: tuple[int, ...], how: PathIntegral
 ) -> Attribution:
-    """Integrated gradients of a picture (H, W, 3) in [0, 1] for the sum of these answers' log probabilities."""
+    """Integrated gradients of a picture (H, W, 3) in [0, 1] for the sum of these answers' log probabilities.
+
+    InputError without the extra `saliency`.
+    """
+    attr = _captum()
     value = fixed_answers(module, answers)
     pixels = _to_tensor(module, image)
     start = _to_tensor(module, baseline).detach()
     found = _guarded(
-        lambda: IntegratedGradients(value).attribute(
+        lambda: attr.IntegratedGradients(value).attribute(
             pixels, start, n_steps=how.steps, internal_batch_size=how.batch
         )
     )
@@ -116,6 +121,10 @@ def fixed_answers(module: nn.Module, answers: tuple[int, ...]) -> Answers:
         return logits.double().log_softmax(dim=-1)[:, chosen].sum(dim=1)
 
     return value
+
+
+def _captum() -> ModuleType:
+    return import_extra("captum.attr", "saliency", "a saliency map needs captum")
 
 
 def _to_tensor(module: nn.Module, image: Floats) -> Tensor:

@@ -10,8 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from trex.foundation.errors import InputError
@@ -58,8 +57,8 @@ def can_hold_files(folder: Path) -> bool:
 def prepare_packages() -> None:
     """Point packages that write below the home folder to the stand-in, if they could not; otherwise do nothing.
 
-    ArviZ raises at its import if it cannot write, matplotlib warns, and others ask the system for a home and a name.
-    Call it before such packages are imported. Child processes inherit the variables.
+    ArviZ 0.23 raises at its import if it cannot write, matplotlib warns, and others ask the system for a home and a
+    name. Call it before such packages are imported. Child processes inherit the variables.
     """
     with suppress(InputError, OSError):  # without any place to write, what needs one says so
         _replace_home()
@@ -70,19 +69,6 @@ def prepare_packages() -> None:
             os.environ.setdefault("HF_MODULES_CACHE", str(now / "huggingface" / "modules"))
         if config != _named(CONFIG):
             os.environ.setdefault("MPLCONFIGDIR", str(config / "matplotlib"))
-
-
-@contextmanager
-def cache_replaced() -> Iterator[None]:
-    """The stand-in is the user's cache for packages imported inside; this program's own stays where it is."""
-    before = os.environ.get(CACHE)
-    os.environ[CACHE] = str(stand_in() / DEFAULTS[CACHE])
-    try:
-        yield
-    finally:
-        del os.environ[CACHE]
-        if before is not None:
-            os.environ[CACHE] = before
 
 
 def stand_in() -> Path:

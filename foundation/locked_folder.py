@@ -1,4 +1,9 @@
-"""Locks: on a folder that only one process at a time may write to, and what the errors of any lock mean."""
+"""Locks: on a folder that only one process at a time may write to, and what the errors of any lock mean.
+
+Not by filelock: on a file system without flock (Lustre, some NFS) it falls back to a file that a killed process leaves
+behind, where trex must refuse the folder; and it can neither lock a file that is open already nor follow no link below
+a folder.
+"""
 
 from __future__ import annotations
 

@@ -16,10 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.artifacts.card import sha256_of
-from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer, Floats, probe_pictures
-from trex.clevr_models.adapters.onnx_input import REAL, PictureInput, QuestionInput, read_inputs
-from trex.clevr_models.adapters.onnx_weights import external_file
-from trex.clevr_models.adapters.probability_rows import are_probabilities, softmaxed_twice
+from trex.clevr_models.adapters.callable_model import (
+    AdaptedModel,
+    AskedAnswerer,
+    Floats,
+    are_probabilities,
+    probe_pictures,
+    softmaxed_twice,
+)
+from trex.clevr_models.adapters.onnx_input import (
+    REAL,
+    PictureInput,
+    QuestionInput,
+    external_file,
+    read_inputs,
+)
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.prefixes import ONNX
 from trex.clevr_models.interface.question import Question

@@ -10,11 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text, probe_pictures
+from trex.clevr_models.adapters.callable_model import (
+    RAISED,
+    TAKES,
+    AdaptedModel,
+    are_probabilities,
+    error_text,
+    probe_pictures,
+    softmaxed_twice,
+)
 from trex.clevr_models.adapters.code_hash import code_hash
-from trex.clevr_models.adapters.probability_rows import are_probabilities, softmaxed_twice
+from trex.clevr_models.adapters.live import is_module, session_model
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.bound import BoundModule, device_of, in_evaluation_mode
+from trex.clevr_models.interface.bound import BoundModule, ClevrModel, device_of, in_evaluation_mode
 from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
@@ -172,3 +180,26 @@ def _meaning(logits: object, k: int) -> str:
 def planes(pictures: NDArray[np.float32]) -> Tensor:
     """(B, H, W, C) -> (B, C, H, W)."""
     return torch.from_numpy(np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)))
+
+
+class LiveModule:
+    """A torch module used as it is, with the question that it was made for."""
+
+    input_size: tuple[int, int] | None = None
+
+    def __init__(self, name: str, module: nn.Module) -> None:
+        self.name = name
+        self.module = module
+
+    def bind(self, question: Question) -> BoundModule:
+        """The module, probed with pictures; InputError if it fails or its output has another shape."""
+        return UserModel(self.name, lambda _: self.module).bind(question)
+
+
+def live_model(name: str, threads: int = 1) -> ClevrModel:
+    """The session's object of this name as a model; sets torch to `threads` threads, as for any model."""
+    model = session_model(name)
+    torch.set_num_threads(threads)
+    if is_module(model):
+        return LiveModule(name, model)
+    return AdaptedModel(name, model, code_hash(model), takes=TAKES)

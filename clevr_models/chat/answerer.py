@@ -15,13 +15,20 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.http_exchange import AbandonedError, StatusError
 from trex.clevr_models.adapters.http_model import png_base64
-from trex.clevr_models.chat import sampled, token_mass
+from trex.clevr_models.chat import token_mass
 from trex.clevr_models.chat.cost import Cost
 from trex.clevr_models.chat.errors import LogProbsRefusedError
-from trex.clevr_models.chat.fields import LOG_PROBS, REFUSING, Fields, LearntFields, refused_field
-from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.chat.fields import (
+    LOG_PROBS,
+    REFUSING,
+    Fields,
+    LearntFields,
+    refused_field,
+    request_body,
+    request_fields,
+)
+from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.chat.reply import USE_SAMPLES, Said, read_reply
-from trex.clevr_models.chat.request import request_body, request_fields
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore, reply_key
 from trex.clevr_models.interface.question import Question
@@ -53,7 +60,7 @@ class ChatAnswerer:
     @property
     def labels(self) -> tuple[str, ...]:
         """The 28 answers, "<unparsed>", and for log probabilities "<unseen>"."""
-        return sampled.LABELS if self.samples else token_mass.LABELS
+        return token_mass.SAMPLED_LABELS if self.samples else token_mass.LABELS
 
     @property
     def identity(self) -> str:
@@ -123,7 +130,7 @@ class ChatAnswerer:
 
     def _row(self, replies: Sequence[Said]) -> Floats:
         if self.samples:
-            return sampled.answer_shares([said.text for said in replies])
+            return token_mass.answer_shares([said.text for said in replies])
         return token_mass.answer_masses(replies[0].tokens or [], replies[0].span)
 
     def _ask_all(self, missing: Mapping[str, Ask]) -> dict[str, Said]:

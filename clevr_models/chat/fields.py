@@ -1,7 +1,13 @@
-"""Which fields of a request a chat server takes, learnt from the reasons that it gives for refusing one."""
+"""The request body of a chat completion about one picture, and which of its fields a server takes.
+
+That is learnt from the reasons that it gives for refusing one. Fields:
+https://platform.openai.com/docs/api-reference/chat/create (model, messages, temperature, top_p, max_tokens, logprobs,
+top_logprobs, seed). The picture comes before the text, as in the prompts of `trex.clevr_models.huggingface`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -11,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.chat.errors import ChangedFieldsError
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import Json
+from trex.foundation.parse import parse_json
 
 TOP = 20  # the most alternatives that the protocol gives for a token
 MAX_TOKENS, MOST_TOKENS = 8, 64  # of a reply: what is asked for, and what a server may insist on
@@ -153,3 +162,40 @@ class LearntFields:
                     "what it takes"
                 )
             self._fields = found
+
+
+# What [model] extra may not set: what trex sets, and what would make another kind of reply.
+RESERVED = (*GIVEN, LENGTH, NEW_LENGTH, *OPTIONAL, LOG_PROBS, TOPS, "n", "stream", "stream_options")
+
+
+def request_fields(
+    model: str, prompt: str, png: str, seed: int | None, fields: Fields | None = None, extra: str = ""
+) -> Json:
+    """The request about one picture (PNG in base64): log probabilities, or a sample if `seed` is given.
+
+    `extra` is a JSON object of further fields, see `further`.
+    """
+    content: list[Json] = [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}"}},
+        {"type": "text", "text": prompt},
+    ]
+    body: Json = {"model": model, "messages": [{"role": "user", "content": content}]}
+    return {**body, **(fields or Fields()).of(seed), **further(extra)}
+
+
+def request_body(
+    model: str, prompt: str, png: str, seed: int | None, fields: Fields | None = None, extra: str = ""
+) -> bytes:
+    """`request_fields` as JSON."""
+    return json.dumps(request_fields(model, prompt, png, seed, fields, extra)).encode()
+
+
+def further(extra: str) -> Mapping[str, object]:
+    """The fields of [model] extra, a JSON object or ""; InputError if a request may not have one of them."""
+    found = parse_json(extra, "[model] extra") if extra else {}
+    if not isinstance(found, dict):
+        raise InputError("[model] extra must be a table of fields, such as { top_k = 0 }")
+    reserved = next((name for name in RESERVED if name in found), None)
+    if reserved is not None:
+        raise InputError(f"[model] extra has {reserved}, which trex sets itself; leave it out")
+    return found

@@ -1,4 +1,4 @@
-"""A model that is asked in words, with its question."""
+"""A model that is asked in words: the template of its prompt, and the model with its question."""
 
 from __future__ import annotations
 
@@ -10,8 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AdaptedModel, AskedAnswerer, probe_pictures
-from trex.clevr_models.interface.answers import MOST, UNPARSED
+from trex.clevr_models.interface.answers import ANSWERS, MOST, UNPARSED
 from trex.clevr_models.interface.question import Question
+from trex.foundation.errors import InputError
+
+QUESTION, CHOICES = "{question}", "{answers}"
+DEFAULT = f"{QUESTION} Answer with exactly one of these words and nothing else: {CHOICES}."
+
+
+def checked_prompt(template: str) -> str:
+    """The template, DEFAULT for ""; InputError unless it holds {question} once."""
+    found = template or DEFAULT
+    if found.count(QUESTION) != 1:
+        raise InputError(
+            f"[model] prompt holds {QUESTION} {found.count(QUESTION)} times; write it once, where the question goes"
+        )
+    return found
+
+
+def filled(template: str, question: Question) -> str:
+    """The text for a question; InputError if the question has no English."""
+    if not question.text.strip():
+        raise InputError("this model reads English, and this query has only a program; add question")
+    return template.replace(CHOICES, ", ".join(ANSWERS)).replace(QUESTION, question.text)
 
 
 class PromptedAnswerer(Protocol):

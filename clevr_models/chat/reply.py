@@ -21,8 +21,7 @@ from trex.clevr_models.chat.errors import (
     NotJsonError,
     RefusalError,
 )
-from trex.clevr_models.chat.spellings import spelled
-from trex.clevr_models.chat.token_text import Span, span_of, without_end, without_thoughts, written
+from trex.clevr_models.chat.spellings import Span, span_of, spelled, without_end, without_thoughts, written
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_json

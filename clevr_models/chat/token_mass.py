@@ -11,6 +11,7 @@ together at most; it is too high only by replies that would go on after an alter
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence, Set
 
 import numpy as np
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
-from trex.clevr_models.chat.spellings import begun, may_become_another, spelled
-from trex.clevr_models.chat.token_text import ENDS, Span
+from trex.clevr_models.chat.spellings import ENDS, Span, begun, may_become_another, spelled
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.answers import UNPARSED as UNPARSED
 
@@ -80,3 +80,18 @@ def _others(token: Token) -> list[Alternative]:
 
 def _probability(one: Alternative) -> float:
     return math.exp(min(one.logprob, 0.0))
+
+
+SAMPLED_LABELS = (*ANSWERS, UNPARSED)
+
+
+def answer_shares(replies: Sequence[str]) -> NDArray[np.float64]:
+    """Probabilities (29,) in the order of SAMPLED_LABELS from n replies: (count + 1/29) / (n + 1).
+
+    The posterior mean under Perks' prior, a Dirichlet distribution whose 29 parameters add up to 1 (Perks 1947, J.
+    Inst. Actuaries 73): one sample's weight in all, so that n equal samples never count as certainty.
+    """
+    counts = Counter(spelled(reply) or UNPARSED for reply in replies)
+    found = np.array([counts[label] for label in SAMPLED_LABELS], np.float64)
+    shares: NDArray[np.float64] = (found + 1 / len(SAMPLED_LABELS)) / (len(replies) + 1)
+    return shares

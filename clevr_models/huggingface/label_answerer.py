@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED
-from trex.clevr_models.huggingface.fixed_seed import fixed_seed
-from trex.clevr_models.huggingface.prompt import to_device
+from trex.clevr_models.huggingface.prompt import fixed_seed, to_device
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question

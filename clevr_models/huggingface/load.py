@@ -8,14 +8,12 @@ from typing import Any
 
 import torch
 
-from trex.clevr_models.chat.prompt import QUESTION, checked_prompt
-from trex.clevr_models.chat.prompted_model import PromptedModel
+from trex.clevr_models.chat.prompted_model import QUESTION, PromptedModel, checked_prompt
 from trex.clevr_models.huggingface.candidates import make_candidates
-from trex.clevr_models.huggingface.folder import ModelFolder, open_folder
+from trex.clevr_models.huggingface.folder import ModelFolder, load_processor, open_folder
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.label_answerer import LabelAnswerer, label_answers
 from trex.clevr_models.huggingface.library import import_library, loading
-from trex.clevr_models.huggingface.processor import load_processor
 from trex.clevr_models.huggingface.prompt import has_chat_template
 from trex.clevr_models.huggingface.text_answerer import TextAnswerer
 from trex.clevr_models.interface.options import ModelOptions

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from trex.clevr_models.adapters.callable_model import RAISED
-from trex.clevr_models.chat.prompt import filled
+from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
@@ -108,3 +109,14 @@ def to_device(inputs: Inputs, device: torch.device, dtype: torch.dtype) -> Input
     return {
         key: value.to(device, dtype if value.is_floating_point() else None) for key, value in inputs.items()
     }
+
+
+SEED = 0
+
+
+@contextmanager
+def fixed_seed(device: torch.device) -> Iterator[None]:
+    """Inference with torch's generators at a fixed seed; their states are put back afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
+        torch.manual_seed(SEED)
+        yield

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trex.clevr_models.adapters.callable_model import RAISED
-from trex.clevr_models.chat.prompt import filled
-from trex.clevr_models.huggingface.answer_masses import LABELS, ROUNDING, answer_row
-from trex.clevr_models.huggingface.candidates import Candidates
-from trex.clevr_models.huggingface.fixed_seed import fixed_seed
+from trex.clevr_models.chat.prompted_model import filled
+from trex.clevr_models.huggingface.candidates import LABELS, ROUNDING, Candidates, answer_row
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import (
     Inputs,
     check_picture_is_in,
+    fixed_seed,
     picture_mark,
     prompt_inputs,
     to_device,

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trex.artifacts.card import read_card
+from trex.artifacts.download import Progress, download, no_progress
 from trex.artifacts.recorded import check_recorded
-from trex.artifacts.resumable_download import Progress, download_to, no_progress
 from trex.artifacts.weights import read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.fetch import default_cache
 from trex.clevr_models.iep.checkpoint import Part, fill, read_parts, write_part
@@ -60,7 +60,7 @@ def fetch_iep(
     downloaded = target / "iep-models.zip"
     if source is None:
         by_hand = f"download {URL} elsewhere, then `trex models fetch iep --from models.zip`"
-        source = download_to(URL, downloaded, by_hand, progress)
+        source = download(URL, downloaded, by_hand, progress)
     with _writing(target), _checkpoints(source, target) as files:
         found = [_take(path, target) for path in files]
     if not found:
@@ -138,7 +138,7 @@ def fetch_resnet(
     downloaded = target / RESNET_URL.rsplit("/", 1)[1]
     if source is None:
         by_hand = f"download {RESNET_URL} elsewhere, then `trex models fetch {RESNET} --from FILE`"
-        source = download_to(RESNET_URL, downloaded, by_hand, progress)
+        source = download(RESNET_URL, downloaded, by_hand, progress)
     state, sha256 = read_checkpoint(_resnet_file(source))
     if not sha256.startswith(RESNET_SHA256):
         raise InputError(

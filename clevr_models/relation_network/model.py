@@ -12,10 +12,9 @@ from torch import Tensor, nn
 
 from trex.artifacts.weights import load_into, read_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.bound import BoundModule
+from trex.clevr_models.interface.bound import BoundModule, subnormals_as_zero
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
-from trex.clevr_models.interface.subnormals import subnormals_as_zero
 from trex.clevr_models.relation_network.network import SIDE_PX, RelationNetwork
 from trex.clevr_models.relation_network.vocabulary import RelationVocabulary, relation_vocabulary
 

@@ -2,23 +2,19 @@
 
 Objects of a scene are exchangeable, so an object slot is never diagnosed: only scalars of the whole latent
 (confidence, counts by attribute, spread). Vehtari et al., "Rank-normalization, folding, and localization", 2021; by
-ArviZ.
+ArviZ's array functions.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.home import cache_replaced
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 MIN_DRAWS = 4  # two halves of two draws
@@ -77,13 +73,15 @@ def diagnose(name: str, values: Floats) -> Diagnosis:
     if n_chains > 1 and np.all(values == values[:, :1]):
         words = f"{name}: every chain is stuck at its own value, so the chains have not mixed at all"
         return Diagnosis(name, 0.0, math.inf, words, True)
-    ess = float(arviz_module().ess(values, method="bulk"))
+    from arviz_stats.base import array_stats  # takes half a second, which `trex queue add` does not need
+
+    ess = float(array_stats.ess(values, chain_axis=0, draw_axis=1, method="bulk"))
     if n_chains == 1:
         words = (
             f"{name}: ESS {ess:.0f}; a single chain has no R-hat, so nothing shows whether it has converged"
         )
         return Diagnosis(name, ess, math.nan, words, True)
-    r_hat = float(arviz_module().rhat(values, method="rank"))
+    r_hat = float(array_stats.rhat(values, chain_axis=0, draw_axis=1, method="rank"))
     return Diagnosis(name, ess, r_hat, f"{name}: R-hat {r_hat:.3f}, ESS {ess:.0f}", True)
 
 
@@ -94,14 +92,3 @@ def diagnose_all(
     if not by_chain(draws):
         return ()
     return tuple(diagnose(name, values) for name, values in collect(draws, summaries).items())
-
-
-def arviz_module() -> ModuleType:
-    """ArviZ, imported on demand: that takes a second, which `trex queue add` does not need."""
-    with warnings.catch_warnings():  # ArviZ announces its next version at every import
-        warnings.simplefilter("ignore", FutureWarning)
-        try:
-            return import_module("arviz")
-        except OSError:  # it keeps the date of that in its cache, and fails if it cannot
-            with cache_replaced():
-                return import_module("arviz")

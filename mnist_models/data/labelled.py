@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.artifacts.cache import cache_root
-from trex.artifacts.card import write_whole
 from trex.artifacts.download import download
 from trex.foundation.errors import InputError
 from trex.mnist_models.data.datasets import File, Source, published_as, source
@@ -119,7 +118,7 @@ def _fetch(published: Source, file: File, cache: Path) -> Path:
     if not path.is_file():
         url = f"{published.url}/{file.name}"
         by_hand = f"download {url} elsewhere and give its folder with --data or {DATA_VARIABLE}"
-        write_whole(path, download(url, file.sha256, by_hand))
+        download(url, path, by_hand, sha256=file.sha256)
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 
 from tests.references.relation_reference import random_state
+from tests.serving.folder_server import served_folder
 from trex.artifacts.card import card_path, read_card, sha256_of
 from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models import fetch
@@ -137,7 +139,7 @@ def test_weights_of_another_model_are_refused_by_name_and_shape() -> None:
 
 
 @pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder laid out as the public repository, with made-up weights in its format; the pinned sha256 are theirs."""
     folder = tmp_path / "repository" / "commit" / "pretrained_models"
     folder.mkdir(parents=True)
@@ -151,9 +153,10 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         releases[variant] = Release(release.file, "commit", sha256_of(path.read_bytes()))
     monkeypatch.setattr(fetch, "RELEASES", releases)
-    monkeypatch.setattr(fetch, "RAW", (tmp_path / "repository").as_uri())
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
-    return folder
+    with served_folder(tmp_path / "repository") as address:
+        monkeypatch.setattr(fetch, "RAW", address)
+        yield folder
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

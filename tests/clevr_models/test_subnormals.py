@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trex.clevr_models.interface.bound import BoundModule
-from trex.clevr_models.interface.subnormals import SUBNORMAL, is_flushing, subnormals_as_zero
+from trex.clevr_models.interface.bound import SUBNORMAL, BoundModule, is_flushing, subnormals_as_zero
 
 BIG = 1e38  # makes a subnormal weight visible
 pytestmark = pytest.mark.skipif(not torch.set_flush_denormal(False), reason="this processor cannot do it")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.references.official_clevr import data_file
+from tests.serving.folder_server import served_folder
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
 from trex.foundation.errors import InputError
 from trex.mnist_models.data import datasets
@@ -146,27 +147,30 @@ def test_missing_data_and_unknown_names_are_told(folder: Path) -> None:
 def test_without_a_folder_the_published_files_are_fetched_once_and_checked(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The address is a folder here; nothing leaves the machine."""
+    """The address is on this machine."""
     raw = images_file(folder).parent
     files = {
         split: tuple(File(f.name, hashlib.sha256((raw / f.name).read_bytes()).hexdigest()) for f in pair)
         for split, pair in SOURCES["mnist"].files.items()
     }
-    published = SOURCES["mnist"]._replace(url=raw.as_uri(), files=files)
-    monkeypatch.setattr(datasets, "SOURCES", {"mnist": published})
-    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("TREX_DIGITS", raising=False)
-    first = load_data("mnist", "train")
-    assert first.sha256 == load_data("mnist", "train", folder).sha256
-    monkeypatch.setattr(data_module, "download", None)  # a second time it is taken from the cache
-    assert load_data("mnist", "train").sha256 == first.sha256
-    monkeypatch.undo()
-    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "other"))
-    monkeypatch.delenv("TREX_DIGITS", raising=False)
-    monkeypatch.setattr(datasets, "SOURCES", {"mnist": SOURCES["mnist"]._replace(url=raw.as_uri())})
-    with pytest.raises(InputError, match="changed or cut"):  # not the published files: refused, and not kept
-        load_data("mnist", "train")
-    assert not list((tmp_path / "other").rglob("*.gz"))
+    with served_folder(raw) as address:
+        published = SOURCES["mnist"]._replace(url=address, files=files)
+        monkeypatch.setattr(datasets, "SOURCES", {"mnist": published})
+        monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+        monkeypatch.delenv("TREX_DIGITS", raising=False)
+        first = load_data("mnist", "train")
+        assert first.sha256 == load_data("mnist", "train", folder).sha256
+        monkeypatch.setattr(data_module, "download", None)  # a second time it is taken from the cache
+        assert load_data("mnist", "train").sha256 == first.sha256
+        monkeypatch.undo()
+        monkeypatch.setenv("TREX_CACHE", str(tmp_path / "other"))
+        monkeypatch.delenv("TREX_DIGITS", raising=False)
+        monkeypatch.setattr(datasets, "SOURCES", {"mnist": SOURCES["mnist"]._replace(url=address)})
+        with pytest.raises(
+            InputError, match="changed or cut"
+        ):  # not the published files: refused, and not kept
+            load_data("mnist", "train")
+        assert not list((tmp_path / "other").rglob("*.gz"))
 
 
 def test_classes_are_named_by_name_or_number() -> None:

@@ -1,4 +1,4 @@
-"""The ways to install trex say the same: pyproject.toml, the Dockerfile, the light requirements, the preflight."""
+"""The ways to install trex say the same: pyproject.toml, the Dockerfile, the preflight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from trex.doctor.preflight import LIBRARIES, NEWEST, OLDEST
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LIGHT = {"bpy", "captum"}  # what digits do without
 
 
 def requirements(path: Path) -> list[Requirement]:
@@ -24,11 +23,23 @@ def requirements(path: Path) -> list[Requirement]:
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
-def test_the_light_requirements_are_all_but_blender_and_captum() -> None:
-    everything = {str(one): one.name for one in map(Requirement, PROJECT["dependencies"])}
-    light = {str(one) for one in requirements(ROOT / "requirements-digits.txt")}
-    assert set(everything) - light == {line for line, name in everything.items() if name in LIGHT}
-    assert light <= set(everything)
+def test_the_extra_digits_leaves_blender_out_and_nothing_else() -> None:
+    """As pip reads the markers: with an extra, they are evaluated for it alone."""
+
+    def taken(extra: str) -> set[str]:
+        place = {"python_version": "3.11", "extra": extra}
+        wanted = map(Requirement, PROJECT["dependencies"])
+        return {r.name for r in wanted if r.marker is None or r.marker.evaluate(place)}
+
+    assert taken("") - taken("digits") == {"bpy"}
+    assert taken("digits") < taken("")
+    assert PROJECT["optional-dependencies"]["digits"] == []
+
+
+def test_dev_has_what_the_tested_extras_have() -> None:
+    extras = PROJECT["optional-dependencies"]
+    for extra in ("arviz", "export", "farm", "hf", "onnx", "saliency"):
+        assert set(extras[extra]) <= set(extras["dev"]), extra
 
 
 def test_the_container_has_the_libraries_that_the_preflight_asks_for_and_the_python_that_blender_needs() -> (
@@ -62,9 +73,11 @@ def test_constraints_pin_one_version_of_every_dependency_for_each_python() -> No
 WITHOUT = """
 import sys
 
+ABSENT = {"bpy", "captum", "arviz", "pandas", "xarray", "h5netcdf"}
+
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"bpy", "captum"}:
+        if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -75,7 +88,7 @@ app(sys.argv[1:])
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_digits_are_searched_without_blender_and_captum(tmp_path: Path) -> None:
+def test_digits_are_searched_without_blender_and_the_extras(tmp_path: Path) -> None:
     short = ["--set", "search.prior_scenes=20", "--set", "search.steps=4", "--set", "search.warmup=2"]
     query = str(ROOT / "queries" / "mnist_sure_of_7.toml")
     command = [sys.executable, "-c", WITHOUT, "find", query, *short, "--out", str(tmp_path / "run")]

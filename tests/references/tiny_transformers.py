@@ -127,7 +127,7 @@ def spread(model: Any, seed: int = 3) -> Any:
 
 def qwen(hidden: int = 32) -> tuple[Any, Any]:
     """Qwen2-VL: pictures of any size, positions in three dimensions, and a processor that also reads videos."""
-    from trex.clevr_models.huggingface.processor import without_videos
+    from trex.clevr_models.huggingface.folder import without_videos
 
     tokenizer = byte_tokenizer()
     names = ("image_pad", "video_pad", "vision_start", "vision_end")

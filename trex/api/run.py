@@ -87,13 +87,16 @@ class Run:
 
     @property
     def draws(self) -> arviz.InferenceData:
-        """ArviZ groups: prior, and posterior and sample_stats if chains were run; log_probs (chain, draw, answer)."""
+        """Groups prior, and posterior and sample_stats if chains were run; log_probs (chain, draw, answer).
+
+        Needs the extra `arviz`; ArviZ 1 gives a DataTree.
+        """
         from trex.export.netcdf import inference_data
 
         return inference_data(self.manifest, self._checked_records())
 
     def draws_frame(self) -> pandas.DataFrame:
-        """A pandas row for each prior draw and each proposal, see `trex.export.frame.draws_frame`."""
+        """A pandas row for each prior draw and each proposal (extra `arviz`), see `trex.export.frame`."""
         from trex.export.frame import draws_frame
 
         return draws_frame(self.manifest, self.records)

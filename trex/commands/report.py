@@ -23,7 +23,7 @@ def report(
             autocompletion=complete.runs,
         ),
     ],
-    form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ InferenceData.")] = "html",
+    form: Annotated[str, typer.Option("--format", help="html, or netcdf for ArviZ (extra arviz).")] = "html",
     out: Annotated[
         Path | None,
         typer.Option(help="The file to write; by default in the run folder, or comparison.html."),

@@ -18,7 +18,7 @@ from trex.explain.explanation import (
     SmallestFlip,
     ranked,
 )
-from trex.explain.saliency_masks import make_saliency
+from trex.explain.saliency_masks import lacks_saliency, make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
 from trex.inference.attribution.counterfactuals import Limits, smallest_flips
 from trex.inference.attribution.leave_one_out import paired_effect
@@ -59,7 +59,7 @@ def explain_scene(
         made = replace(made, flip=_flip(scores, made, options))
     if needs_nuisances(made, options):
         made = replace(made, nuisances=_replicates(scores, made, options))
-    if options.saliency and made.saliency is None:
+    if options.saliency and lacks_saliency(made):
         made = replace(made, saliency=make_saliency(scores, made))
     return made
 
@@ -69,7 +69,7 @@ def is_complete(made: Explanation | None, options: ExplainOptions, is_torn: bool
     if made is None or not _holds(made, is_torn) or (options.edits and made.edits is None):
         return False
     is_missing = needs_flip(made, options) or needs_nuisances(made, options)
-    return not is_missing and not (options.saliency and made.saliency is None)
+    return not is_missing and not (options.saliency and lacks_saliency(made))
 
 
 def _holds(made: Explanation, is_torn: bool) -> bool:

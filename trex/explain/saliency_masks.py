@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,16 @@ if TYPE_CHECKING:  # importing torch takes seconds
 Map = NDArray[np.float32]  # (H, W), nonnegative
 BASELINE = "the scene without objects"
 NO_GRADIENTS = "no gradients: model {!r} is no torch module"
+NO_CAPTUM = "it needs captum; run pip install 'bayes-trex[saliency]' and explain the run again"
+
+
+def lacks_saliency(made: Explanation) -> bool:
+    """Whether the maps still have to be computed; those that had no captum wait until it is installed."""
+    return made.saliency is None or (made.saliency.why_none == NO_CAPTUM and _has_captum())
+
+
+def _has_captum() -> bool:
+    return find_spec("captum") is not None
 
 
 def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
@@ -46,6 +57,8 @@ def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
     answers = plan.query.answer or tuple(plan.query.target.probabilities) or plan.question.possible
     if getattr(plan.bound, "module", None) is None:
         return Saliency(answers, (), NO_GRADIENTS.format(plan.model_name))
+    if not _has_captum():
+        return Saliency(answers, (), NO_CAPTUM)
     from trex.clevr_models.saliency import NoGradientsError
 
     pixels, mask = read_picture(folder, made.control.score.picture)

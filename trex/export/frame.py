@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trex.foundation.extensions import import_extra
 from trex.foundation.json_fields import Json
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, FRESH, Record
@@ -27,13 +28,14 @@ def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFra
     prior draws and proposals once more, and hits would count two or three times. `Run.records` has them.
     Columns: STEP, ANSWER and WEIGHT, then "p(ANSWER)" for each of the model's K answers. A proposal that was not
     rendered has NaN probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural
-    logarithms.
+    logarithms. InputError without the extra `arviz`.
     """
-    import pandas
+    library = import_extra("pandas", "arviz", "a table of the draws needs pandas")
 
     names = [*STEP, *ANSWER, *WEIGHT, *(f"p({label})" for label in manifest.facts.labels)]
     rows = [_row(manifest, record) for record in records if record.phase not in REPEATED]
-    return pandas.DataFrame(rows, columns=names)
+    table: pandas.DataFrame = library.DataFrame(rows, columns=names)
+    return table
 
 
 def _row(manifest: Manifest, record: Record) -> Json:

@@ -1,59 +1,53 @@
-"""A run as ArviZ InferenceData: invariant summaries of every draw, and the latents themselves."""
+"""A run for ArviZ: invariant summaries of every draw, and the latents themselves.
+
+Scenes go in object by object, padded to one number of objects; vectors as they are.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trex.export.scene_arrays import Array, Variable, latent_variables
 from trex.foundation.errors import RunError
-from trex.inference.statistics.diagnostics import arviz_module, by_chain
+from trex.foundation.extensions import import_extra
+from trex.inference.statistics.diagnostics import by_chain
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.runs.world_of import world_of
+from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.search.results import Results, read_results
 from trex.worlds.description import Chains
+from trex.worlds.latents import scene_of, vector_of
 
 if TYPE_CHECKING:
     import arviz
 
+Array = NDArray[np.float64] | NDArray[np.str_] | NDArray[np.bool_]
+NUMBERS = ("x", "y", "rotation")
+
+
+class Variable(NamedTuple):
+    """A variable of every draw: an array (chains, draws, ...) and the names of its further dimensions."""
+
+    values: Array
+    dims: tuple[str, ...] = ()
+
 
 def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> None:
-    """Write the draws as a NetCDF file, see `inference_data`; RunError if that fails."""
-    _write_whole(inference_data(manifest, records), path)
+    """Write the draws as a NetCDF file, see `inference_data`; an existing file stays until it is replaced.
 
-
-def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
-    """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight, and log_inclusion).
-
-    log_inclusion: log of the probability with which a bank chose the draw, which stands for 1 / inclusion prior draws.
-    Without chains there is no posterior. Needs at least one prior draw.
+    RunError if that fails, InputError without the extra `arviz`.
     """
-    results = read_results(manifest, records)
-    chains = [chain for chain in by_chain(results.chains) if chain]
-    prior = [list(results.prior)]
-    ours = _variables(manifest, chains) if chains else {}
-    before = _variables(manifest, prior)
-    data: arviz.InferenceData = arviz_module().from_dict(
-        posterior=_values(ours) if chains else None,
-        sample_stats=_stats(chains) if chains else None,
-        prior=_values(before)
-        | _stats(prior)
-        | {"log_inclusion": np.log(results.sample.inclusion)[np.newaxis]},
-        dims={name: list(variable.dims) for name, variable in before.items() if variable.dims},
-        coords={"answer": list(manifest.facts.labels)},
-        attrs=_attributes(manifest, results),
-    )
-    return data
-
-
-def _write_whole(data: arviz.InferenceData, path: Path) -> None:
-    """Write the file atomically; an existing file stays until it is replaced."""
+    data = inference_data(manifest, records)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         data.to_netcdf(str(scratch))
@@ -66,6 +60,43 @@ def _write_whole(data: arviz.InferenceData, path: Path) -> None:
     finally:
         with suppress(OSError):
             scratch.unlink()
+
+
+def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
+    """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight, and log_inclusion).
+
+    An InferenceData of ArviZ 0.23, a DataTree of ArviZ 1. log_inclusion: log of the probability with which a bank
+    chose the draw, which stands for 1 / inclusion prior draws. Without chains there is no posterior. Needs at least
+    one prior draw.
+    """
+    library = _arviz()
+    results = read_results(manifest, records)
+    chains = [chain for chain in by_chain(results.chains) if chain]
+    prior = [list(results.prior)]
+    before = _variables(manifest, prior)
+    inclusion = {"log_inclusion": np.log(results.sample.inclusion)[np.newaxis]}
+    groups = {"prior": _values(before) | _stats(prior) | inclusion}
+    if chains:
+        groups = {
+            "posterior": _values(_variables(manifest, chains)),
+            "sample_stats": _stats(chains),
+        } | groups
+    dims = {name: list(variable.dims) for name, variable in before.items() if variable.dims}
+    coords, attrs = {"answer": list(manifest.facts.labels)}, _attributes(manifest, results)
+    if hasattr(library, "InferenceData"):
+        data: arviz.InferenceData = library.from_dict(**groups, dims=dims, coords=coords, attrs=attrs)
+    else:
+        data = library.from_dict(groups, dims=dims, coords=coords, attrs={"/": attrs})
+    return data
+
+
+def _arviz() -> ModuleType:
+    with warnings.catch_warnings():  # ArviZ 0.23 announces its next version at its import
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            return import_extra("arviz", "arviz", "the draws as InferenceData need ArviZ")
+        except OSError as error:  # 0.23 keeps the date of that in its cache
+            raise RunError(f"ArviZ cannot be imported: {error}; make that folder writable") from error
 
 
 def _attributes(manifest: Manifest, results: Results) -> dict[str, str]:
@@ -87,7 +118,21 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     }
     log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
-    return found | dict(latent_variables(chains, manifest.query.scene.objects[1]))
+    if isinstance(chains[0][0].z, Scene):
+        return found | _objects(chains, manifest.query.scene.objects[1])
+    zs = np.array([[vector_of(draw.z) for draw in chain] for chain in chains])
+    return found | {"z": Variable(zs, ("latent",))}
+
+
+def _objects(chains: Chains, most: int) -> dict[str, Variable]:
+    """Each number and attribute of each object, (chain, draw, object), padded to the largest number of objects."""
+    found = {}
+    for name in (*NUMBERS, *ATTRIBUTES):
+        filler: list[float | str] = [math.nan if name in NUMBERS else ""]
+        rows = [[[getattr(o, name) for o in scene_of(draw.z).objects] for draw in chain] for chain in chains]
+        padded = [[row + filler * (most - len(row)) for row in chain] for chain in rows]
+        found[name] = Variable(np.array(padded), ("object",))
+    return found
 
 
 def _values(variables: Mapping[str, Variable]) -> dict[str, Array]:

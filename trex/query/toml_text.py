@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from numbers import Integral, Real
 from os import PathLike, fspath
 
+import tomli_w
+
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 
-BARE = re.compile(r"[A-Za-z0-9_-]+")
+# What tomli_w writes around the single value of an array in an array, where tables too stand inline.
+BEFORE, AFTER = "v = [\n    [\n        ", ",\n    ],\n]\n"
 
 
 def toml_text(values: Mapping[str, object]) -> str:
     """A TOML document of dotted keys ("scene.revoke") and their values; InputError if a value has no TOML form."""
-    sections: dict[str, list[str]] = {"": []}
+    table: dict[str, object] = {}
     for key, value in values.items():
-        section, dot, rest = key.partition(".")
-        name = rest if dot else section
-        line = f"{'.'.join(map(_key, name.split('.')))} = {toml_value(key, value)}"
-        sections.setdefault(section if dot else "", []).append(line)
-    parts = ["\n".join(sections.pop(""))]
-    parts += ["\n".join([f"[{_key(section)}]", *lines]) for section, lines in sections.items()]
-    return "\n\n".join(filter(None, parts)) + "\n"
+        *sections, name = key.split(".")
+        inner = table
+        for section in sections:
+            inner = inner.setdefault(section, {})  # type: ignore[assignment]
+        inner[name] = _plain(key, value)
+    return tomli_w.dumps(table)
 
 
 def toml_value(key: str, value: object) -> str:
-    """A text, path, number, boolean, list or mapping in TOML; InputError names the key if it is anything else."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    """A text, path, number, boolean, list or mapping in TOML on one line; InputError names the key of others."""
+    text = tomli_w.dumps({"v": [[_plain(key, value)]]}).removeprefix(BEFORE).removesuffix(AFTER)
+    return re.sub(r"\n *", " ", text)
+
+
+def _plain(key: str, value: object) -> object:
+    """The value as TOML knows it: numbers of numpy, paths and tuples become Python's own, paths text."""
+    if isinstance(value, bool | str):
+        return value
     if isinstance(value, Integral):
-        return str(int(value))
+        return int(value)
     if isinstance(value, Real):
-        return repr(float(value))
+        return float(value)
     if isinstance(value, PathLike):
-        value = fspath(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return fspath(value)
     if isinstance(value, Mapping):
-        pairs = (f"{_key(str(name))} = {toml_value(key, inner)}" for name, inner in value.items())
-        return f"{{{', '.join(pairs)}}}"
+        return {str(name): _plain(key, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return f"[{', '.join(toml_value(key, inner) for inner in value)}]"
+        return [_plain(key, inner) for inner in value]
     raise InputError(
         f"{key} = {short(value)} is a {type(value).__name__}; give a text, a number, True or False, a list or a mapping"
     )
-
-
-def _key(name: str) -> str:
-    return name if BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)

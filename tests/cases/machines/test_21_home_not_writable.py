@@ -84,19 +84,6 @@ def test_a_search_without_a_home_has_its_report(tmp_path: Path, code: str, home:
     assert "report: run/report.html" in trex(code, tmp_path, "report", "run", **home)
 
 
-@pytest.mark.process
-def test_a_package_whose_own_folder_cannot_be_written_is_imported(tmp_path: Path) -> None:
-    """As after `sudo`, or below a quota: the cache is writable, and what ArviZ keeps in it is not."""
-    (tmp_path / "arviz").write_text("no folder")
-    code = "from trex.inference.statistics.diagnostics import arviz_module as a; import os; " + (
-        "print(a().__name__, os.environ['XDG_CACHE_HOME'])"
-    )
-    assert trex(code, tmp_path, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)).split() == [
-        "arviz",
-        str(tmp_path),
-    ]
-
-
 @pytest.fixture
 def no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder of temporary files of a process whose home cannot be written."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.references.onnx_files import mean_colors, nested
-from trex.clevr_models.adapters.onnx_weights import external_file
+from trex.clevr_models.adapters.onnx_input import external_file
 from trex.clevr_models.catalog import load_model
 from trex.foundation.errors import InputError
 

@@ -408,7 +408,7 @@ def test_replies_with_16_bits_may_add_up_to_a_little_more_than_one(monkeypatch: 
     """A token's probability differs a little from row to row there; that is no fault of the logits."""
     pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
     from tests.references import tiny_transformers as tiny
-    from trex.clevr_models.huggingface import answer_masses
+    from trex.clevr_models.huggingface import candidates as answer_masses
     from trex.clevr_models.huggingface.candidates import make_candidates
     from trex.foundation.errors import ModelError
 

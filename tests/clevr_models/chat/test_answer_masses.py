@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.serving.chat_server import END, Replies, entries
-from trex.clevr_models.chat import sampled
+from trex.clevr_models.chat import token_mass
 from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import SPELLINGS, begun, spelled
@@ -214,8 +214,8 @@ def test_shares_of_samples_recover_a_planted_probability_within_the_interval() -
     for planted in (0.02, 0.5, 0.9):
         n = 500
         drawn = rng.random(n) < planted
-        row = sampled.answer_shares(["red" if hit else "Blue." for hit in drawn])
-        red = float(row[sampled.LABELS.index("red")])
+        row = token_mass.answer_shares(["red" if hit else "Blue." for hit in drawn])
+        red = float(row[token_mass.SAMPLED_LABELS.index("red")])
         low, high = clopper_pearson(int(drawn.sum()), n, 1 - ALPHA)
         assert low <= planted <= high and abs(red - drawn.mean()) < 1 / n  # smoothing moves it by less
         assert not abs(drawn.mean() - planted) < ROUNDING  # the planted bug: shares taken as exact
@@ -223,13 +223,13 @@ def test_shares_of_samples_recover_a_planted_probability_within_the_interval() -
 
 def test_samples_that_agree_are_not_certain() -> None:
     """The planted bug, counts divided by n, gives 1 for 20 equal samples, and a model with .9 does so often."""
-    row = sampled.answer_shares(["red"] * 20)
-    red = row[sampled.LABELS.index("red")]
+    row = token_mass.answer_shares(["red"] * 20)
+    red = row[token_mass.SAMPLED_LABELS.index("red")]
     assert red == pytest.approx((20 + 1 / 29) / 21) and red < 0.96
     assert row.min() == pytest.approx(1 / 29 / 21) and row.sum() == pytest.approx(1.0)
     assert clopper_pearson(20, 20)[0] < 0.9 and 0.9**20 > 0.1
 
 
 def test_samples_without_an_answer_are_counted_as_such() -> None:
-    row = sampled.answer_shares(["red", "I cannot see it", "", "red."])
-    assert row[sampled.LABELS.index(UNPARSED)] == pytest.approx((2 + 1 / 29) / 5)
+    row = token_mass.answer_shares(["red", "I cannot see it", "", "red."])
+    assert row[token_mass.SAMPLED_LABELS.index(UNPARSED)] == pytest.approx((2 + 1 / 29) / 5)

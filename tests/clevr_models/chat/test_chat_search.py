@@ -14,7 +14,7 @@ from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import QUERY, draws, write_query
 from tests.serving.chat_server import ChatServer, Replies, chat_server
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
-from trex.clevr_models.chat.prompt import DEFAULT
+from trex.clevr_models.chat.prompted_model import DEFAULT
 from trex.clevr_models.fake import ColorArea
 from trex.runs.folder import open_run
 from trex.runs.trust import named_code

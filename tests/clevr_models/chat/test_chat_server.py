@@ -20,7 +20,7 @@ from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_exchange import AbandonedError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.catalog import load_model
-from trex.clevr_models.chat import sampled, token_mass
+from trex.clevr_models.chat import token_mass
 from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.chat_model import load_chat
 from trex.clevr_models.chat.cost import Cost, Meter
@@ -34,9 +34,9 @@ from trex.clevr_models.chat.errors import (
     RefusalError,
     RequestLimitError,
 )
-from trex.clevr_models.chat.prompt import DEFAULT
+from trex.clevr_models.chat.fields import request_body
+from trex.clevr_models.chat.prompted_model import DEFAULT
 from trex.clevr_models.chat.reply import Said, reply_cost
-from trex.clevr_models.chat.request import request_body
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore
 from trex.clevr_models.interface.options import ModelOptions
@@ -105,11 +105,13 @@ def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exac
         monkeypatch.setenv("TREX_CACHE", str(tmp_path))
         model = load_chat("openai:planted", ModelOptions(endpoint=server.url, samples=200))
         bound = model.bind(CUBES)
-    one = float(row[sampled.LABELS.index("1")])
+    one = float(row[token_mass.SAMPLED_LABELS.index("1")])
     assert abs(one - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
     assert one != pytest.approx(0.75, abs=1e-9)
     assert (
-        bound.labels == sampled.LABELS and bound.probe_probabilities == () and "sampled, 200" in repr(bound)
+        bound.labels == token_mass.SAMPLED_LABELS
+        and bound.probe_probabilities == ()
+        and "sampled, 200" in repr(bound)
     )
     assert (
         len({request["seed"] for request in server.requests}) == 600

@@ -20,8 +20,14 @@ from tests.references import tiny_transformers as tiny
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED
-from trex.clevr_models.huggingface.answer_masses import LABELS, answer_row, candidate_log_likelihoods
-from trex.clevr_models.huggingface.candidates import Candidate, Candidates, make_candidates
+from trex.clevr_models.huggingface.candidates import (
+    LABELS,
+    Candidate,
+    Candidates,
+    answer_row,
+    candidate_log_likelihoods,
+    make_candidates,
+)
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import Inputs
 from trex.clevr_models.huggingface.text_answerer import TextAnswerer

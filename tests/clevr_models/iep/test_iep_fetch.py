@@ -26,8 +26,8 @@ from tests.references.iep_reference import (
 from tests.running.command_line import trex
 from tests.running.runs import run
 from trex.artifacts.card import card_path, read_card, sha256_of
+from trex.artifacts.download import download
 from trex.artifacts.recorded import FILE, check_recorded
-from trex.artifacts.resumable_download import download_to
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.iep import fetch as iep_fetch
 from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet, list_iep, load_part, load_resnet, part_path
@@ -276,10 +276,10 @@ def test_a_download_that_was_cut_off_goes_on(server: str, tmp_path: Path) -> Non
     with pytest.raises(
         ModelError, match="cut off after 2000000 of 5120000 bytes; run the same command again"
     ):
-        download_to(server, path, "by hand")
+        download(server, path, "by hand")
     assert not path.exists()
     Server.cut = None
-    download_to(server, path, "by hand", lambda done, total: seen.append((done, total)))
+    download(server, path, "by hand", lambda done, total: seen.append((done, total)))
     assert path.read_bytes() == CONTENT and Server.ranges == ["", "bytes=2000000-"]
     assert seen[-1] == (5_120_000, 5_120_000) and seen[0][0] > 2_000_000
     assert [item.name for item in tmp_path.iterdir()] == ["models.zip"]
@@ -289,9 +289,9 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(server: str
     path = tmp_path / "models.zip"
     Server.cut = 2_000_000
     with pytest.raises(ModelError):
-        download_to(server, path, "by hand")
+        download(server, path, "by hand")
     Server.cut, Server.etag, Server.content = None, '"two"', CONTENT[::-1]
-    download_to(server, path, "by hand")
+    download(server, path, "by hand")
     assert path.read_bytes() == CONTENT[::-1]  # a mixture of both would be a wrong file
 
 
@@ -299,9 +299,9 @@ def test_a_server_that_does_not_give_the_file_is_named(server: str, tmp_path: Pa
     with pytest.raises(
         ModelError, match=r"none was refused by the server \(404 Not Found\); take it by hand"
     ):
-        download_to(server.replace("models.zip", "none"), tmp_path / "x", "take it by hand")
+        download(server.replace("models.zip", "none"), tmp_path / "x", "take it by hand")
     with pytest.raises(ModelError, match="could not be fetched"):
-        download_to("http://127.0.0.1:9/models.zip", tmp_path / "x", "take it by hand")
+        download("http://127.0.0.1:9/models.zip", tmp_path / "x", "take it by hand")
 
 
 def test_the_released_models_come_from_their_address(

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from arviz_stats.base import array_stats
 from scipy import stats
 
 from tests.references.rank_test import RankTest, end_p_values, smallest
@@ -25,7 +26,6 @@ from trex.inference.nuts.checkpoint import Tuning
 from trex.inference.nuts.density import Evaluated, Point, standard_normal
 from trex.inference.nuts.kernel import tuned
 from trex.inference.nuts.sampler import Density, NutsOptions
-from trex.inference.statistics.diagnostics import arviz_module
 from trex.inference.statistics.importance import normalized_weights
 from trex.inference.targets import GaussianTarget, high_confidence, k_way
 from trex.inference.types import Floats, State
@@ -55,7 +55,7 @@ def chain_scores(world: LinearWorld, target: GaussianTarget, zs: Floats) -> dict
     found = {}
     for name, f in MOMENTS.items():
         values = f(flat, weights).reshape(zs.shape[:2])
-        error = float(arviz_module().mcse(values, method="mean"))
+        error = float(array_stats.mcse(values, chain_axis=0, draw_axis=1, method="mean"))
         found[name] = float(values.mean() - expected[name]) / error
     return found
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 from scipy import stats
 
 from tests.references.statistics import ALPHA
@@ -19,7 +20,6 @@ from trex.inference.nuts.density import PAPER, Evaluated, Point
 from trex.inference.nuts.diagnosis import NutsDiagnosis, bfmi, diagnose_nuts
 from trex.inference.nuts.kernel import Tree
 from trex.inference.nuts.sampler import Density, NutsOptions, NutsRound
-from trex.inference.statistics.diagnostics import arviz_module
 from trex.inference.targets import high_confidence
 from trex.inference.tempering import top_temperature
 from trex.inference.types import Draw, Evaluation, State
@@ -107,7 +107,7 @@ def scores(rounds: Sequence[NutsRound]) -> dict[str, float]:
     x = after_warmup(rounds)[:, :, 0]
     found = {"x": x, "x^2": x**2}
     return {
-        name: float((v.mean() - exact[name]) / arviz_module().mcse(v, method="mean"))
+        name: float((v.mean() - exact[name]) / array_stats.mcse(v, chain_axis=0, draw_axis=1, method="mean"))
         for name, v in found.items()
     }
 

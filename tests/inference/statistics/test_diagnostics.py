@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,6 +46,18 @@ def test_mixed_chains_and_a_strayed_one() -> None:
     assert good.r_hat < 1.01 and good.ess > 600
     assert bad.r_hat > 1.05 and bad.ess < good.ess / 2
     assert good.words == f"x: R-hat {good.r_hat:.3f}, ESS {good.ess:.0f}"
+
+
+def test_the_figures_are_those_of_arviz() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        arviz = pytest.importorskip("arviz")
+    for values in (MIXED, SHIFTED, np.cumsum(MIXED, axis=1), np.round(MIXED), MIXED[:2, :5], MIXED**3):
+        found = diagnose("x", values)
+        assert found.ess == pytest.approx(float(arviz.ess(values, method="bulk")), rel=1e-10)
+        assert found.r_hat == pytest.approx(float(arviz.rhat(values, method="rank")), rel=1e-10)
+    other = diagnose("x", MIXED).ess
+    assert other != pytest.approx(float(arviz.ess(MIXED, method="tail")), rel=1e-3), "this cannot fail"
 
 
 def test_splitting_shows_a_trend() -> None:

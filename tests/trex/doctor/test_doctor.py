@@ -74,9 +74,9 @@ def test_a_missing_extra_says_how_to_add_it_and_is_no_fault(monkeypatch: pytest.
 
 def test_a_package_of_a_version_that_does_not_fit_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     there = metadata.version
-    monkeypatch.setattr(metadata, "version", lambda name: "0.1" if name == "captum" else there(name))
+    monkeypatch.setattr(metadata, "version", lambda name: "0.1" if name == "pyro-ppl" else there(name))
     base = named(package_findings(), "packages")
-    assert base.state is State.FAULT and "captum 0.1 (needs ==" in base.found
+    assert base.state is State.FAULT and "pyro-ppl 0.1 (needs ==" in base.found
 
 
 def test_a_full_disk_and_a_cache_that_is_no_folder_are_faults(

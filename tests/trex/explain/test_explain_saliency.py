@@ -22,7 +22,8 @@ from trex.clevr_models.saliency import (
     integrated_gradients,
     smooth_grad,
 )
-from trex.explain.explain_scene import explain_scene
+from trex.explain import saliency_masks
+from trex.explain.explain_scene import explain_scene, is_complete
 from trex.explain.explanation import INTEGRATED, SMOOTHGRAD, Explanation
 from trex.explain.saliency_agreement import agreements, rank_correlation, scene_agreement
 from trex.explain.saliency_masks import map_path, read_map, summed
@@ -247,6 +248,22 @@ def test_a_module_without_gradients_is_said_to_be_one(tmp_path: Path) -> None:
         smooth_grad(Detached(), image, (0,), SmoothGrad())
     with pytest.raises(NoGradientsError, match="no gradients"):
         integrated_gradients(Detached(), image, np.zeros_like(image), (0,), PathIntegral())
+
+
+def test_without_captum_the_rest_is_explained_and_the_maps_wait_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the reason is stored as if the model gave no maps, so installing the extra changes nothing."""
+    with coded_run(tmp_path, looks_at({0: 18.0})) as scores:
+        monkeypatch.setattr(saliency_masks, "find_spec", lambda name: None)
+        made = explain_scene(scores, found(scores, SCENE), SALIENCY, None)
+        assert made.removals and made.saliency is not None and not made.saliency.maps
+        assert "pip install 'bayes-trex[saliency]'" in made.saliency.why_none
+        assert is_complete(made, SALIENCY, scores.is_torn), "nothing can be added without the extra"
+        monkeypatch.undo()
+        assert not is_complete(made, SALIENCY, scores.is_torn)
+        again = explain_scene(scores, found(scores, SCENE), SALIENCY, made)
+    assert again.saliency is not None and len(again.saliency.maps) == 2
 
 
 def test_rank_correlation() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trex.clevr_models.chat.endpoint import is_served
-from trex.clevr_models.specs.hf import is_hf
+from trex.clevr_models.specs.ours import is_hf
 from trex.query.schema import OptionedModelSection, Query
 
 
@@ -12,7 +12,7 @@ def with_server(query: Query) -> Query:
     if not is_served(query.model.name):
         return query
     from trex.clevr_models.chat.endpoint import resolved_endpoint
-    from trex.clevr_models.chat.prompt import checked_prompt
+    from trex.clevr_models.chat.prompted_model import checked_prompt
 
     found = {
         "endpoint": resolved_endpoint(query.model.endpoint),
