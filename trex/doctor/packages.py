@@ -9,11 +9,8 @@ from packaging.requirements import Requirement
 from trex.doctor.finding import Finding, State
 
 DISTRIBUTION = "bayes-trex"
-NOT_SHOWN = (
-    "dev",
-    "docs",
-    "digits",
-)  # for those who work on trex itself; and the one that only leaves Blender out
+FOR_BUILDING = ("dev", "docs")  # extras of those who work on trex itself
+BLENDER = "bpy"  # which has a finding of its own, and which digits do without
 
 
 def package_findings() -> list[Finding]:
@@ -43,8 +40,8 @@ def _extras() -> list[Finding]:
         remedy = "run make, or pip install -e . in the checkout"
         return [Finding("packages", State.FAULT, f"{DISTRIBUTION} is not installed as a package", remedy)]
     wanted = [Requirement(line) for line in own.requires or []]
-    named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(NOT_SHOWN))
-    base = _missing([one for one in wanted if _holds(one, "digits")])  # Blender has a line of its own
+    named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(FOR_BUILDING))
+    base = _missing([one for one in wanted if _holds(one, "") and one.name != BLENDER])
     found = [Finding("packages", State.OK, "all that every command needs")]
     if base:
         found = [

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import platform
 import sys
+from pathlib import Path
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 OF_BPY = (3, 11)  # the Python for which bpy 4.5 is built, a dependency there
@@ -80,7 +81,19 @@ def advice(version: tuple[int, int]) -> list[str]:
     ]
 
 
+def digits() -> list[str]:
+    """The requirements of searches that render nothing with Blender: pyproject.toml's dependencies without bpy."""
+    import tomllib
+
+    with (Path(__file__).resolve().parents[2] / "pyproject.toml").open("rb") as file:
+        wanted = tomllib.load(file)["project"]["dependencies"]
+    return [line for line in wanted if not line.startswith("bpy")]
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--digits"]:
+        print("\n".join(digits()))
+        sys.exit()
     trouble = problems(sys.version_info[:2])
     for line in trouble or advice(sys.version_info[:2]):
         print(line, file=sys.stderr)
