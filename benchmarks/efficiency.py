@@ -212,7 +212,7 @@ def figures_of(results: Results) -> Figures:
         "chains": len(by_chain(results.chains)), "chains_hit": results.conclusion.n_chains_hit,
         "least_ess": None if least is None else round(least, 1),
         "prior_ess": round(results.how_often.ess, 1),
-        "renders": results.renders, "cheap": results.cheap, "rate": results.how_often.said.figure,
+        "renders": results.renders, "cheap": results.cheap, "rate": results.how_often.rate.figure,
     }  # fmt: skip
 
 

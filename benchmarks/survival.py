@@ -180,7 +180,7 @@ def of_search(results: Results, target: GaussianTarget, records: Sequence[Record
         "fragile": len(results.fragile), "families": results.families.count,
         "hits_of_sample": len(hits), "missed_by_cheapest_look": len(hits) - sum(hits),
         "lead": results.calibration.lead if results.calibration else "",
-        "rate": results.how_often.said.figure, "detail": results.how_often.said.detail,
+        "rate": results.how_often.rate.figure, "detail": results.how_often.rate.detail,
         "renders": results.renders, "cheap": results.cheap,
     }  # fmt: skip
 

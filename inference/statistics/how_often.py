@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.importance import effective_size
-from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion, Rate
+from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 
 @dataclass(frozen=True)
-class SampledRate(Rate):
-    """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit."""
+class SampledRate(Proportion):
+    """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit.
 
-    count: int
-    of: int
-    bank: int
-    estimate: Estimate
+    Its value is not `count / of`: hits are weighted by the scenes of the bank for which they stand.
+    """
+
+    bank: int = field(kw_only=True)
+    estimate: Estimate = field(kw_only=True)
 
     @property
     def value(self) -> float:
-        """The estimate: hits weighted by the scenes of the bank for which they stand, not `count / of`."""
         return self.estimate.value
 
     @property
@@ -35,20 +35,22 @@ class SampledRate(Rate):
         return self.estimate.interval
 
     @property
+    def bound(self) -> float:
+        return self.estimate.interval.high
+
+    @property
     def point(self) -> float | None:
-        """The estimate if it may be stated as a value."""
         return self.estimate.point if self.count >= LEAST_HITS else None
 
     @property
     def ceiling(self) -> str:
-        """The upper end of the interval, in words."""
-        return percent(self.interval.high)
+        return percent(self.bound)
 
     @property
     def counted(self) -> str:
         """ "7 hits among 64 chosen of 1,000"; "7 of 64" if all that there were are counted."""
         if self.of == self.bank:
-            return f"{self.count or 'none'} of {self.of}"
+            return super().counted
         hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
         return f"{hits} among {self.of} chosen of {self.bank:,}"
 
@@ -57,12 +59,12 @@ class SampledRate(Rate):
 class HowOften:
     """What independent prior draws at the deciding look show about the level set.
 
-    `said` is the rate of hits; `mass` the mean weight relative to its peak, the prior mass of the relaxed level set;
+    `rate` is that of hits; `mass` the mean weight relative to its peak, the prior mass of the relaxed level set;
     `ess` the effective number of weighted draws, `best` the best confidence among them. `level` is that of the
     intervals, which is above .95 where a search may choose between two samples.
     """
 
-    said: Rate
+    rate: Proportion
     mass: Estimate
     ess: float
     best: float
@@ -72,22 +74,22 @@ class HowOften:
     @property
     def n(self) -> int:
         """The number of prior draws at the deciding look."""
-        return self.said.of
+        return self.rate.of
 
     @property
     def hits(self) -> int:
         """The number of hits among them."""
-        return self.said.count
+        return self.rate.count
 
     @property
     def rate_interval(self) -> Interval:
         """The interval of the rate."""
-        return self.said.interval
+        return self.rate.interval
 
     @property
     def says_mass(self) -> bool:
         """Whether to report the mass: only beside a point value of the rate, so that no number contradicts another."""
-        return self.said.point is not None
+        return self.rate.point is not None
 
     def decided(self, is_common: bool, every: HowOften | None = None) -> HowOften:
         """The same with a decision; with effective size and best confidence of all draws, if some do not count here."""
@@ -101,23 +103,23 @@ class HowOften:
     @property
     def drawn(self) -> str:
         """The prior draws that the rate counts, in words: "64 prior scenes chosen from a bank of 1,000"."""
-        if isinstance(self.said, SampledRate) and self.said.bank > self.n:
-            return f"{self.n} prior scenes chosen from a bank of {self.said.bank:,}"
+        if isinstance(self.rate, SampledRate) and self.rate.bank > self.n:
+            return f"{self.n} prior scenes chosen from a bank of {self.rate.bank:,}"
         return f"{self.n} prior draws"
 
     def _rate_words(self) -> str:
-        said = self.said
-        if said.point is not None:
-            return f"{self.hits} of {self.drawn} hit the level set: {said.figure} (95 %: {said.range})."
+        rate = self.rate
+        if rate.point is not None:
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.figure} (95 %: {rate.range})."
         if self.hits:
-            return f"{self.hits} of {self.drawn} hit the level set: {said.range} (95 %)."
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.range} (95 %)."
         return (
-            f"None of {self.drawn} hit the level set: it happens in less than {said.ceiling} "
+            f"None of {self.drawn} hit the level set: it happens in less than {rate.ceiling} "
             f"of all prior draws (95 %). Best confidence among them: {percent(self.best)}."
         )
 
     def _mass_words(self) -> str:
-        if self.said.point is None:
+        if self.rate.point is None:
             hits = f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'}"
             return f"{hits} of {self.n} give no point value."
         value, interval = percent(self.mass.value), percent_interval(*self.mass.interval)
@@ -140,7 +142,7 @@ def how_often(
     hits = np.array([float(target.is_hit(draw.evaluation.log_probs)) for draw in draws])
     relative = np.array([draw.evaluation.log_weight for draw in draws]) - target.log_peak
     return HowOften(
-        said=rate_of(hits, selection, level),
+        rate=rate_of(hits, selection, level),
         mass=estimate(selection, np.exp(np.minimum(relative, 0.0)), level),
         ess=effective_size(selection.log_weights(relative)),
         best=max(target.confidence(draw.evaluation.log_probs) for draw in draws),
@@ -148,9 +150,9 @@ def how_often(
     )
 
 
-def rate_of(hits: Floats, selection: Selection, level: float = 0.95) -> Rate:
+def rate_of(hits: Floats, selection: Selection, level: float = 0.95) -> Proportion:
     """The rate of hits (k,), 0 or 1: counted if every draw stands for itself alone, at 95 %; else estimated."""
     count, n = int(hits.sum()), hits.size
     if n == selection.n and level == 0.95:
         return Proportion(count, n)
-    return SampledRate(count, n, selection.n, estimate(selection, hits, level))
+    return SampledRate(count, n, bank=selection.n, estimate=estimate(selection, hits, level))

@@ -54,32 +54,31 @@ class Paired:
         return Interval(max(-1.0, first - second - half), min(1.0, first - second + half))
 
 
-def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
-    """Count, scene by scene, whether the statement holds for both, one or neither."""
+def paired(
+    first: Sequence[bool], second: Sequence[bool], clusters: Sequence[Hashable] | None = None
+) -> Paired:
+    """Count, scene by scene, whether the statement holds for both, one or neither.
+
+    With `clusters`, related scenes count once: each cluster says what most of its discordant scenes say, and one
+    without a majority, or without a discordant scene, counts as neither. The p-value of these counts is the exact sign
+    test over clusters; with one scene in each it is McNemar's.
+    """
     if len(first) != len(second):
         raise InputError(
             f"{len(first)} and {len(second)} outcomes cannot be paired: they must be of the same scenes"
         )
     pairs = list(zip(first, second, strict=True))
-    return Paired(
-        sum(a and b for a, b in pairs),
-        sum(a and not b for a, b in pairs),
-        sum(b and not a for a, b in pairs),
-        sum(not a and not b for a, b in pairs),
-    )
-
-
-def paired_clusters(first: Sequence[bool], second: Sequence[bool], clusters: Sequence[Hashable]) -> Paired:
-    """Count clusters of related scenes instead of scenes: each says what most of its discordant scenes say.
-
-    A cluster without a majority, or without a discordant scene, counts as neither. The p-value of these counts is the
-    exact sign test over clusters; with one scene in each it is McNemar's.
-    """
+    if clusters is None:
+        return Paired(
+            sum(a and b for a, b in pairs),
+            sum(a and not b for a, b in pairs),
+            sum(b and not a for a, b in pairs),
+            sum(not a and not b for a, b in pairs),
+        )
     if len(clusters) != len(first):
         raise InputError(f"{len(first)} scenes need a cluster each, not {len(clusters)}")
-    members: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for place, cluster in enumerate(clusters):
-        members[cluster].append(place)
-    counts = [paired([first[k] for k in one], [second[k] for k in one]) for one in members.values()]
-    signs = [one.sign for one in counts]
+    members: defaultdict[Hashable, list[tuple[bool, bool]]] = defaultdict(list)
+    for cluster, pair in zip(clusters, pairs, strict=True):
+        members[cluster].append(pair)
+    signs = [paired(*zip(*rows, strict=True)).sign for rows in members.values()]
     return Paired(0, signs.count(1), signs.count(-1), signs.count(0))

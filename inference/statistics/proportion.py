@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -43,78 +42,23 @@ def no_hit_bound(n: int) -> float:
     return min(1.0, 3.0 / n) if n > 0 else 1.0
 
 
-class Rate(ABC):
-    """A rate and the claims that it supports: of counted draws (`Proportion`) or of a sample of a bank.
-
-    `count` is the number of hits seen, `of` that of the draws among which they were.
-    """
-
-    count: int
-    of: int
-
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """The estimate of the rate, however few hits it rests on; `point` is None if it may not be reported."""
-
-    @property
-    @abstractmethod
-    def interval(self) -> Interval:
-        """The interval of the true rate."""
-
-    @property
-    @abstractmethod
-    def point(self) -> float | None:
-        """The rate if it may be reported as a value."""
-
-    @property
-    @abstractmethod
-    def ceiling(self) -> str:
-        """After no hit: the upper bound, in words."""
-
-    @property
-    @abstractmethod
-    def counted(self) -> str:
-        """What was counted, in words."""
-
-    @property
-    def figure(self) -> str:
-        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
-        if not self.count:
-            return f"< {self.ceiling}"
-        return percent(self.point) if self.point is not None else self.range
-
-    @property
-    def range(self) -> str:
-        """The interval in words: "0.025 % to 5.4 %"."""
-        return percent_interval(*self.interval)
-
-    @property
-    def detail(self) -> str:
-        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
-        counted = f"{self.counted}; 95\u00a0%"
-        return f"{counted}: {self.range}" if self.point is not None else counted
-
-    def __str__(self) -> str:
-        return f"{self.figure} ({self.detail})"
-
-
 @dataclass(frozen=True)
-class Proportion(Rate):
-    """`count` of `of`, with Clopper and Pearson's exact 95 % interval."""
+class Proportion:
+    """`count` of `of`, with a 95 % interval: Clopper and Pearson's, for independent examples, or the one `given`."""
 
     count: int
     of: int
+    given: Interval | None = None
 
     @property
     def value(self) -> float:
-        """The share; 0 if `of` is 0."""
+        """The share, however few hits it rests on, 0 if `of` is 0; `point` is None if it may not be reported."""
         return self.count / self.of if self.of else 0.0
 
     @property
     def interval(self) -> Interval:
-        """The interval of the true share, if the examples are independent."""
-        return clopper_pearson(self.count, self.of)
+        """The interval of the true share."""
+        return self.given or clopper_pearson(self.count, self.of)
 
     @property
     def bound(self) -> float:
@@ -136,8 +80,29 @@ class Proportion(Rate):
 
     @property
     def counted(self) -> str:
-        """ "12 of 100", "none of 100"."""
+        """What was counted: "12 of 100", "none of 100"."""
         return f"{self.count or 'none'} of {self.of}"
+
+    @property
+    def figure(self) -> str:
+        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
+        if not self.count:
+            return f"< {self.ceiling}"
+        return percent(self.point) if self.point is not None else self.range
+
+    @property
+    def range(self) -> str:
+        """The interval in words: "0.025 % to 5.4 %"."""
+        return percent_interval(*self.interval)
+
+    @property
+    def detail(self) -> str:
+        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
+        counted = f"{self.counted}; 95\u00a0%"
+        return f"{counted}: {self.range}" if self.point is not None else counted
+
+    def __str__(self) -> str:
+        return f"{self.figure} ({self.detail})"
 
 
 def share(flags: Iterable[bool | None]) -> Proportion:

@@ -86,9 +86,9 @@ def _row(result: CellResult) -> Row:
         name=section.name,
         published=_values(section.published, section.published_sd),
         ours=_ours(result),
-        prior=f"{how.hits:,} of {how.n:,} ({how.said.range})"
+        prior=f"{how.hits:,} of {how.n:,} ({how.rate.range})"
         if how.hits
-        else f"0 of {how.n:,} (less than {how.said.ceiling})",
+        else f"0 of {how.n:,} (less than {how.rate.ceiling})",
         ending=_ending(result),
         test_set=_counts(result),
         how=f"{len(result.draws):,} prior draws by their weights"

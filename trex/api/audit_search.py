@@ -16,6 +16,6 @@ def audit_search(display: Display) -> SearchFor:
     def search(query: Path, out: Path) -> Searched:
         done = find(query, (), out, SearchProgress(display, f"search {out.name}"), lambda folder: None)
         results = done.results
-        return Searched(results.ending, len(results.found), results.how_often.said.figure)
+        return Searched(results.ending, len(results.found), results.how_often.rate.figure)
 
     return search

@@ -18,7 +18,7 @@ from trex.clevr_models.adapters.live import SessionModel, session_model_availabl
 from trex.explain.causes import explained_results
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import capitalized, counted
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if
 from trex.query.schema import Query
 from trex.runs.draw_log import check_begun, read_draws
@@ -81,9 +81,9 @@ class Run:
         return tuple(Hit(self.path, self.manifest, found) for found in self.results.found)
 
     @property
-    def rate(self) -> Rate:
+    def rate(self) -> Proportion:
         """The rate without a search: hits among prior draws, with `value` and `interval` (95 %)."""
-        return self.results.how_often.said
+        return self.results.how_often.rate
 
     @property
     def draws(self) -> arviz.InferenceData:

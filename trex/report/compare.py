@@ -13,7 +13,7 @@ import numpy as np
 from trex.explain.causes import explained_results
 from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import Paired, paired
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
 from trex.report.gallery import picture_url
 from trex.report.report import goal, model_words
@@ -66,9 +66,9 @@ class Compared:
         return f"{self.results.renders / found:.1f}" if found else "–"
 
     @property
-    def rate(self) -> Rate:
+    def rate(self) -> Proportion:
         """How often a prior draw is in the level set."""
-        return self.results.how_often.said
+        return self.results.how_often.rate
 
     @property
     def wrong(self) -> int | None:
@@ -128,7 +128,7 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     return {
         "compared": [
             {"name": run.name, "model": run.model, "ending": run.results.ending, "found": len(run.results.found),
-             "families": run.results.families.count, "says_how_often": run.results.how_often.said.figure,
+             "families": run.results.families.count, "says_how_often": run.results.how_often.rate.figure,
              "wrong": run.wrong, "renders": run.results.renders}
             for run in comparison.runs
         ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.inference.statistics.how_often import rate_of
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.inference.targets import GaussianTarget
 from trex.scenes.appearance import Appearance
 from trex.scenes.scene import Scene
@@ -31,7 +31,7 @@ class Family:
     number: int
     words: str
     places: tuple[int, ...]
-    rate: Rate | None = None
+    rate: Proportion | None = None
     is_explained: bool = False
 
     @property
@@ -77,7 +77,7 @@ def family_rates(
     sample: PriorSample,
     target: GaussianTarget,
     are_distinct: Callable[[Latent, Latent], bool],
-) -> list[Rate | None]:
+) -> list[Proportion | None]:
     """How often a prior scene belongs to each family, given as places in `found`; None if no counted one does.
 
     A hit among the prior draws belongs to the family of the found scene that it is, or else is not distinct from.

@@ -18,8 +18,8 @@ def to_json(results: Results) -> str:
         "ending": results.ending,
         "sentences": [*results.conclusion.sentences, *filter(None, [results.control]), *results.remarks],
         "how_often": {
-            "prior_draws": how.n, "hits": how.hits, "rate": how.said.point, "interval_95": list(how.rate_interval),
-            "says": how.said.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
+            "prior_draws": how.n, "hits": how.hits, "rate": how.rate.point, "interval_95": list(how.rate_interval),
+            "says": how.rate.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
         },
         "renders": results.renders,
         "cheap_renders": results.cheap,

@@ -42,7 +42,7 @@ def _figures(results: Results) -> dict[str, float]:
         "found": len(results.found),
         "fragile": len(results.fragile),
         "families": results.families.count,
-        "rate": how.said.point,
+        "rate": how.rate.point,
         "rate_low": low,
         "rate_high": high,
         "best_confidence": results.conclusion.best,

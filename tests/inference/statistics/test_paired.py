@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from trex.foundation.errors import InputError
-from trex.inference.statistics.paired import Paired, paired, paired_clusters
+from trex.inference.statistics.paired import Paired, paired
 
 SEED = 20_262
 
@@ -53,7 +53,7 @@ def test_the_test_over_clusters_keeps_its_level_where_the_scenes_of_a_cluster_ar
     rejected = as_scenes = 0
     for _ in range(repeats):
         first, second = (np.repeat(rng.random(8) < 0.5, 5).tolist() for _ in range(2))
-        rejected += paired_clusters(first, second, clusters.tolist()).p_value < 0.05
+        rejected += paired(first, second, clusters.tolist()).p_value < 0.05
         as_scenes += paired(first, second).p_value < 0.05
     assert rejected <= 41  # of 400, as above
     assert as_scenes > 100  # planted bug: the scenes of a cluster are taken as independent
@@ -63,11 +63,11 @@ def test_clusters_say_what_most_of_their_discordant_scenes_say() -> None:
     first = [True, True, False, True, False, True, True, False]
     second = [False, False, True, False, True, True, False, False]
     # cluster 0: two against one; 1: one against one; 2: one of the two; 3: none
-    assert paired_clusters(first, second, [0, 0, 0, 1, 1, 2, 2, 3]) == Paired(0, 2, 0, 2)
-    alone = paired_clusters(first, second, list(range(8)))
+    assert paired(first, second, [0, 0, 0, 1, 1, 2, 2, 3]) == Paired(0, 2, 0, 2)
+    alone = paired(first, second, list(range(8)))
     assert alone.p_value == paired(first, second).p_value
     with pytest.raises(InputError, match="cluster each"):
-        paired_clusters(first, second, [0])
+        paired(first, second, [0])
 
 
 def table(counts: Paired) -> list[list[int]]:

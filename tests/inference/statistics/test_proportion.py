@@ -31,7 +31,9 @@ def test_fewer_than_four_hits_give_no_point_value_and_four_do(n: int) -> None:
 
 @pytest.mark.parametrize(("count", "of"), [(1, 1), (2, 2), (2, 3), (3, 12)])
 def test_fewer_than_four_hits_give_no_value_however_small_the_sample(count: int, of: int) -> None:
-    sampled = SampledRate(count, of, of, estimate(everyone(of), np.repeat([1.0, 0.0], [count, of - count])))
+    sampled = SampledRate(
+        count, of, bank=of, estimate=estimate(everyone(of), np.repeat([1.0, 0.0], [count, of - count]))
+    )
     assert Proportion(count, of).point is None and sampled.point is None
     assert Proportion(4, 4).point == 1.0
 
@@ -58,11 +60,11 @@ def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str
         tmp_path, [f"answer={answer}", "search.steps=2", "search.prior_scenes=40", "search.seed=9"], "other"
     )
     write_comparison(compare([done.folder, other.folder]), tmp_path / "comparison.html")
-    shown = how.said.figure.replace("<", "&lt;")
+    shown = how.rate.figure.replace("<", "&lt;")
     assert f"<dd>{shown}</dd>" in page
     assert shown in (tmp_path / "comparison.html").read_text(encoding="utf-8")
-    assert data["says"] == how.said.figure
-    has_point = how.said.point is not None
+    assert data["says"] == how.rate.figure
+    has_point = how.rate.point is not None
     assert (data["rate"] is not None) == has_point
     text = " ".join(how.sentences())
     assert ("no point value" in text) == (not has_point)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.references.scene_strategies import random_scene
 from trex.inference.statistics.how_often import SampledRate, how_often
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import high_confidence
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
@@ -57,7 +57,7 @@ def rates(
     return [0.0 if rate is None else value(rate) for rate in said]
 
 
-def value(rate: Rate) -> float:
+def value(rate: Proportion) -> float:
     """The estimate, whether or not it may be stated."""
     return rate.estimate.value if isinstance(rate, SampledRate) else rate.count / rate.of
 
@@ -96,7 +96,7 @@ def test_families_share_the_rate_of_all_hits() -> None:
     families = [list(range(k, len(found), 3)) for k in range(3)]
     apart = rates(families, found, sample)
     assert min(apart) > 0.0
-    assert sum(apart) == pytest.approx(value(sample.how_often.said), rel=1e-12)
+    assert sum(apart) == pytest.approx(value(sample.how_often.rate), rel=1e-12)
 
 
 def test_a_prior_hit_counts_for_the_found_scene_that_it_resembles_and_a_fragile_one_for_none() -> None:

@@ -48,7 +48,7 @@ def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: O
     says = headline(grainy.manifest, results)
     assert says.startswith(f"{kept} distinct scene") and "survive" in says and says in page
     often = how_often_words(grainy.manifest, results)
-    assert "at preset fake (120×80) it happens in " in often and results.how_often.said.detail in often
+    assert "at preset fake (120×80) it happens in " in often and results.how_often.rate.detail in often
     assert f"{lost} of {kept + lost} distinct hits were fragile: outside the level set under 2 fresh" in often
     assert f"{capital(often)}." in page
     assert "kind" not in re.sub(r"target\.kind", "", page[: page.index("What may be said")])

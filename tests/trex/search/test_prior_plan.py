@@ -84,7 +84,7 @@ def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_t
     assert plan.total(draws[: plan.first]) == len(plan.members)
     whole = plan.sample(draws)
     assert whole.is_enough and len(whole.draws) == len(plan.members) and whole.selection.n == 400
-    assert whole.how_often.said.interval.low < 0.5 < whole.how_often.said.interval.high
+    assert whole.how_often.rate.interval.low < 0.5 < whole.how_often.rate.interval.high
     large, draws = banked(0.5, prior_scenes=150)
     assert large.total(draws[: large.first]) == large.first, "the small sample is enough"
 
@@ -129,7 +129,7 @@ def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the
         truth = [draw(int(rng.integers(1_000_000)), 0.3) for _ in range(400)]
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, prior_scenes=60), tuple(truth))
         draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
-        said = plan.sample(draws[: max(1, round(part * plan.first))]).how_often.said
+        said = plan.sample(draws[: max(1, round(part * plan.first))]).how_often.rate
         assert isinstance(said, SampledRate)
         rates.append(said.estimate.value)
         held.append(said.interval.low <= 0.3 <= said.interval.high)
@@ -143,7 +143,7 @@ def test_a_common_target_whose_search_has_found_enough_keeps_its_first_draws_at_
     first = [draw(index, 0.5) for index in range(40)]
     said = plan.sample(first)
     assert said.how_often.is_common and said.how_often.level == FURTHER_LEVEL and said.how_often.n == 40
-    assert said.how_often.said.counted == f"{said.how_often.hits} of 40" and said.selection.n == 40
+    assert said.how_often.rate.counted == f"{said.how_often.hits} of 40" and said.selection.n == 40
     part = plan.sample([*first, *(draw(index, 0.5) for index in range(40, 45))])
     assert part.how_often == said.how_often, "a part of the further draws is no batch"
 
@@ -162,8 +162,8 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
         said = plan.sample(
             [truth[member]._replace(index=i) for i, member in enumerate(plan.members)]
         ).how_often
-        assert isinstance(said.said, SampledRate)
-        rates.append(said.said.estimate.value)
+        assert isinstance(said.rate, SampledRate)
+        rates.append(said.rate.estimate.value)
         counted.append(said.hits / said.n)
     error = np.std(rates) / np.sqrt(len(rates))
     true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])
@@ -214,7 +214,7 @@ def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -
     rates, planted = [], []
     for seed in range(100):
         _, second, draws = rescored(seed, 0.2)
-        said = second.sample(draws).how_often.said
+        said = second.sample(draws).how_often.rate
         assert isinstance(said, SampledRate)
         rates.append(said.estimate.value)
         planted.append(said.count / said.of)

@@ -134,7 +134,7 @@ def _said(one: Outcome) -> Searched:
         found=len(results.found),
         families=results.families.count,
         renders=results.renders,
-        rate=results.how_often.said.figure,
+        rate=results.how_often.rate.figure,
     )
 
 

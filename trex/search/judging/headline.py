@@ -42,7 +42,7 @@ def headline(manifest: Manifest, results: Results) -> str:
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
     """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
-    said, many = results.how_often.said, world_of(manifest).noun.many
+    said, many = results.how_often.rate, world_of(manifest).noun.many
     often = (
         f"at {look_words(manifest)} it happens in {said.figure} of {many} without a search ({said.detail})"
     )

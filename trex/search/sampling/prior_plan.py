@@ -90,7 +90,7 @@ class PriorPlan:
             return self.first
         if self.bank:
             return self.first if said.ess >= WANTED else self.begin + len(self.members)
-        rate = said.said.point
+        rate = said.rate.point
         return self.first if rate is None else self.first + further_draws(rate, self._hits(said))
 
     def sample(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
@@ -160,8 +160,8 @@ class PriorPlan:
     def _is_common(self, said: HowOften) -> bool:
         """Whether the wanted effective independent draws fit the budget of renders and, with one, the bank."""
         if not self.bank:
-            return self._budget > 0 and is_common(said.said.point, self._budget, self._hits(said))
-        if said.said.point is None or not self._budget:
+            return self._budget > 0 and is_common(said.rate.point, self._budget, self._hits(said))
+        if said.rate.point is None or not self._budget:
             return False
         return said.n * WANTED / said.ess <= self.large.members.size
 

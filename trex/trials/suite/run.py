@@ -17,7 +17,7 @@ from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
 from trex.foundation.words import counted
-from trex.inference.statistics.paired import Paired, paired, paired_clusters
+from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
 from trex.scenes.questions.answers import is_same
 from trex.trials.suite.batch import Batch, BatchScene, check_files, read_batches
@@ -101,7 +101,7 @@ class SuiteRun:
         """The same of groups of related scenes, each of which counts once."""
         both = self._in_both
         groups = [one.group for one in both]
-        return paired_clusters(_failed_before(both), [one.fails for one in both], groups) if both else None
+        return paired(_failed_before(both), [one.fails for one in both], groups) if both else None
 
     @property
     def _in_both(self) -> list[SceneResult]:
