@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
-from trex.clevr_models.interface.question import ProgramStep
+from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, open_regular
@@ -25,6 +25,7 @@ from trex.foundation.json_fields import finite, listed, mapping, text, whole
 from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.questions.answers import answer_of
+from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.scene import Scene
 from trex.scenes.validity import BEHIND, RIGHT
 
@@ -160,20 +161,8 @@ def _explained(where: str) -> Iterator[None]:
 
 
 def _question_record(record: Record) -> QuestionRecord:
-    program = tuple(
-        ProgramStep(
-            text(step["function"] if "function" in step else step["type"], "function"),
-            tuple(whole(n, "inputs") for n in listed(step["inputs"], "inputs")),
-            tuple(text(word, "value_inputs") for word in listed(_words(step), "value_inputs")),
-        )
-        for step in (mapping(item, "a step") for item in listed(record["program"], "program"))
-    )
+    program = question_of("", program_from_json(record["program"])).program
     return QuestionRecord(whole(record["image_index"], "image_index"), program, answer_of(record["answer"]))
-
-
-def _words(step: Record) -> object:
-    """What a step carries; CLEVR v1.0 and its code name it differently."""
-    return step.get("value_inputs", step.get("side_inputs", []))
 
 
 def kept_out(count: int) -> NDArray[np.bool_]:

@@ -49,12 +49,12 @@ def render(
     """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each; or write them as .blend files."""
     _refuse_ignored(ctx, scenes is not None)
     from trex.commands.data import object_range
-    from trex.datasets.render_files import Source, blend_files, everything, render_files
+    from trex.datasets.render_files import SceneSource, blend_files, everything, render_files
 
     if form is Form.BLEND:
         refuse(ctx, ("processes",), "a .blend file is written by one process; drop it")
     vocabulary = everything(introduce or ())
-    named = Source(scenes, prior, seed, object_range(objects), vocabulary).scenes()
+    named = SceneSource(scenes, prior, seed, object_range(objects), vocabulary).scenes()
     if form is Form.BLEND:
         done = blend_files(named, out, preset, device, vocabulary)
         _write(done, len(named), "scenes written", "blend_files", as_json)

@@ -24,8 +24,8 @@ from trex.foundation.words import counted
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions
-    from trex.export.suite import Added
-    from trex.trials.suite.look import Look
+    from trex.export.suite import AddedBatch
+    from trex.trials.suite.look import SuiteLook
     from trex.trials.suite.rendered import Rendering
     from trex.trials.suite.run import SuiteRun
 
@@ -100,7 +100,7 @@ def run(
     other, and so are runs at each preset.
     """
     from trex.foundation.junit import check_junit, write_junit
-    from trex.trials.suite.look import Look, write_last_run
+    from trex.trials.suite.look import SuiteLook, write_last_run
     from trex.trials.suite.rendered import Rendering
     from trex.trials.suite.run import cases, is_failure
 
@@ -108,7 +108,7 @@ def run(
     if junit is not None:
         check_junit(junit)
     options = model_options(endpoint, max_requests, trust_remote_code)
-    done = _run_at(suite, model, options, Look(render, fresh, seed), Rendering(device, processes))
+    done = _run_at(suite, model, options, SuiteLook(render, fresh, seed), Rendering(device, processes))
     if junit is not None:
         write_junit(junit, "trex suite", cases(suite, done, strict=strict))
     if record:
@@ -127,7 +127,9 @@ def _refuse_ignored(ctx: typer.Context, is_rendered: bool, is_fresh: bool) -> No
         refuse(ctx, ("seed",), "each scene has its own noise seed; add --fresh N, or drop it")
 
 
-def _run_at(suite: Path, model: str, options: ModelOptions, look: Look, rendering: Rendering) -> SuiteRun:
+def _run_at(
+    suite: Path, model: str, options: ModelOptions, look: SuiteLook, rendering: Rendering
+) -> SuiteRun:
     """Run the suite, with a progress display if it renders."""
     from trex.trials.suite.run import run_suite
 
@@ -137,13 +139,13 @@ def _run_at(suite: Path, model: str, options: ModelOptions, look: Look, renderin
         return run_suite(suite, model, look, rendering, display.show, options)
 
 
-def _added_words(added: Added) -> str:
+def _added_words(added: AddedBatch) -> str:
     left_out = f", {added.unconfirmed} left out by confirmations" if added.unconfirmed else ""
     place = f": {added.batch}" if added.batch else ""
     return f"{added.run}: {counted(added.new, 'new scene')}, {added.known} known{left_out}{place}"
 
 
-def _added_json(added: Added) -> dict[str, object]:
+def _added_json(added: AddedBatch) -> dict[str, object]:
     return {
         "run": str(added.run),
         "new": added.new,

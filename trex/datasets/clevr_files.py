@@ -45,7 +45,7 @@ class RecordFile(NamedTuple):
     split: str  # "" if the name tells none
 
 
-class Entry(NamedTuple):
+class ClevrEntry(NamedTuple):
     """A scene or question with the name of its picture below images/, "" if it is not there."""
 
     record: Mapping[str, object]
@@ -84,7 +84,7 @@ class ClevrFiles:
         wanted = _bare(image.removeprefix(f"{IMAGES}/"))
         return [name for name in self.pictures if wanted in (_bare(name), _bare(Path(name).name))]
 
-    def entries(self, kind: str, on_problem: OnProblem, on_absent: OnProblem) -> Iterator[Entry]:
+    def entries(self, kind: str, on_problem: OnProblem, on_absent: OnProblem) -> Iterator[ClevrEntry]:
         """Each scene or question (`kind`) of the chosen splits.
 
         A file or record that cannot be read goes to `on_problem`, a file about a split without pictures to `on_absent`.
@@ -98,7 +98,7 @@ class ClevrFiles:
                     break
                 name = self._find(split, file.split, plain)
                 if name in self._chosen or not (name or self._is_left_out(split)):
-                    yield Entry(record, where, file, name, named)
+                    yield ClevrEntry(record, where, file, name, named)
 
     def files(self, kind: str) -> list[RecordFile]:
         """The files of scenes or questions: those in the folder of this name, then those beside it.
@@ -116,7 +116,7 @@ class ClevrFiles:
         done = {file.split for file in found if file.split and file.path.suffix.lower() == WHOLE}
         return [file for file in found if file.path.name not in {f"{split}{GROWING}" for split in done}]
 
-    def missing(self, entry: Entry) -> str:
+    def missing(self, entry: ClevrEntry) -> str:
         """That the picture of an entry is not there, and where a picture of this name is."""
         split, plain = entry.named
         same = self._same.get(_bare(plain), [])

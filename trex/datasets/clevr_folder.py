@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from trex.datasets.clevr_files import IMAGES, SCENES, Entry, open_files, read_pixels, split_of
+from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, read_pixels, split_of
 from trex.datasets.examples import Example, Problem
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
@@ -63,7 +63,7 @@ class ClevrFolder:
         if problem not in self._problems[-1:]:
             self._problems.append(problem)
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: ClevrEntry) -> None:
         """Store a scene under the name of its picture, or record why not."""
         name = entry.picture
         if not name:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.datasets.clevr_files import LAYOUT, SCENES, ClevrFiles, Entry, open_files, read_pixels
+from trex.datasets.clevr_files import LAYOUT, SCENES, ClevrEntry, ClevrFiles, open_files, read_pixels
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
@@ -66,7 +66,7 @@ def read_official(data: Path, image: str = "", tally: Tally | None = None) -> li
     return list(found.values())
 
 
-def _read_picture(files: ClevrFiles, entry: Entry, tally: Tally | None) -> OfficialPicture:
+def _read_picture(files: ClevrFiles, entry: ClevrEntry, tally: Tally | None) -> OfficialPicture:
     pixels = read_pixels(files.images / entry.picture, files.images, tally)
     try:
         scene, fit = from_clevr_fitted(entry.record, where=entry.where)

@@ -32,7 +32,7 @@ LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
 
 @dataclass(frozen=True)
-class Source:
+class SceneSource:
     """The source of the scenes: a file, or a number of draws from the prior."""
 
     file: Path | None

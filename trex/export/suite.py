@@ -32,7 +32,7 @@ NEW = "batch"  # the place beside which a batch is filled, before its content na
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedBatch:
     """What a run or an audit gave: scenes that are new, and known to the suite.
 
     `unconfirmed` were left out since a confirmation is right or missing. `batch` is the new folder, None if nothing was
@@ -81,7 +81,7 @@ class _Source:
     weights: str = ""
 
 
-def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[Added]:
+def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[AddedBatch]:
     """Add the wrong hits of these runs, and the failures of audits, a new batch for each that has new ones.
 
     The same again adds nothing. All runs are read before anything is written; each batch reaches its place whole or not
@@ -181,13 +181,13 @@ def _pngs(failure: KnownFailure) -> Callable[[], tuple[bytes, bytes]]:
     return lambda: (to_png(failure.pixels), to_png(failure.mask))
 
 
-def _add(source: _Source, suite: Path) -> Added:
+def _add(source: _Source, suite: Path) -> AddedBatch:
     """Write a batch of the failures that no batch of the suite has."""
     batches = read_batches(suite) if suite.exists() else ()
     known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
     new = [failure for failure in source.failures if failure.identity not in known]
     place = write_whole(suite / NEW, lambda scratch: _fill(scratch, source, new)) if new else None
-    return Added(source.folder, len(new), len(source.failures) - len(new), source.left_out, place)
+    return AddedBatch(source.folder, len(new), len(source.failures) - len(new), source.left_out, place)
 
 
 def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:

@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
     from trex.trials.suite.batch import Batch, BatchScene
-    from trex.trials.suite.look import Look
+    from trex.trials.suite.look import SuiteLook
     from trex.trials.suite.rendered import Pictures
 
 SUITE, MODEL, RENDER = "--trex-suite", "--trex-model", "--trex-render"
@@ -85,10 +85,10 @@ def pytest_collection_modifyitems(
 
 
 def _items(session: pytest.Session, suite: Path, spec: str, preset: str | None) -> Iterator[SceneItem]:
-    from trex.trials.suite.look import Look, read_last_run
+    from trex.trials.suite.look import SuiteLook, read_last_run
     from trex.trials.suite.run import read_suite, scenes_of
 
-    look = Look(preset)
+    look = SuiteLook(preset)
     batches, last = read_suite(suite), read_last_run(suite, look)
     pictures = _stored if preset is None else _rendered(session.config, batches, look)
     for batch, scene in scenes_of(batches):
@@ -105,7 +105,7 @@ def _stored(batch: Batch, scene: BatchScene) -> Pictures:
     return (batch.picture(scene),)
 
 
-def _rendered(config: pytest.Config, batches: Sequence[Batch], look: Look) -> PicturesOf:
+def _rendered(config: pytest.Config, batches: Sequence[Batch], look: SuiteLook) -> PicturesOf:
     """Render scene by scene in one process, which ends with the session."""
     from trex.trials.suite.rendered import Rendering, open_rendered
 

@@ -36,15 +36,15 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Answered:
+class LoggedAnswers:
     """The answers about a picture; `key` is the sha256 of the pixels, the questions and their true answers."""
 
     key: str
     answers: tuple[str, ...]
 
 
-CODEC = Codec(Answered)
-Row = tuple[AskedPicture, Answered]
+CODEC = Codec(LoggedAnswers)
+Row = tuple[AskedPicture, LoggedAnswers]
 
 
 def verify(
@@ -100,7 +100,7 @@ def _answer(
             pixels = read_pixels(picture.path, picture.images, tally)
             key = _key(picture, pixels)
             if key not in known:
-                known[key] = Answered(key, ask(model, pixels, picture.asked))
+                known[key] = LoggedAnswers(key, ask(model, pixels, picture.asked))
                 log.append([known[key]])
             rows.append((picture, known[key]))
             on_progress(len(rows), len(asked.pictures))

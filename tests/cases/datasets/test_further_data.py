@@ -47,7 +47,7 @@ from trex.scenes.questions.program_json import lacks_words, program_to_json
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.baseline.baseline import ScoredExample, is_mistake
-from trex.trials.verify import Answered, by_type
+from trex.trials.verify import LoggedAnswers, by_type
 
 VAL = "questions/CLEVR_val_questions.json"
 
@@ -97,7 +97,7 @@ def test_a_model_that_answers_in_capitals_is_right(tmp_path: Path) -> None:
     """In every place that compares: the accuracy check and a baseline."""
     (picture,) = asked(official(tmp_path / "d", 1)).pictures
     said = ("1.0", "YES")
-    assert by_type([(picture, Answered("", said))], "CLEVR")["all"].right == 2
+    assert by_type([(picture, LoggedAnswers("", said))], "CLEVR")["all"].right == 2
     seen = ScoredExample("a", "val", "YES", 0.9, 0.9, True, "yes", is_mistake("yes", "YES", ()), None)
     assert seen.is_right and not seen.is_mistake
     assert is_mistake("no", "YES", ()) and is_mistake("no", "Yes", ("Yes",))

@@ -74,7 +74,7 @@ def covered(baselines: Sequence[Baseline]) -> str:
 
 
 @dataclass(frozen=True)
-class Card:
+class PictureCard:
     """A picture with each query's answer on it."""
 
     picture: Thumbnail
@@ -111,7 +111,9 @@ def _gallery(result: SourceResult, all_pictures: bool) -> dict[str, object]:
     """The cards of a source, and the number of hits that the page leaves out."""
     rows = [{row.name: row for row in baseline.seen} for baseline in result.baselines]
     cards = [
-        Card(picture, tuple((b, seen[picture.name]) for b, seen in zip(result.baselines, rows, strict=True)))
+        PictureCard(
+            picture, tuple((b, seen[picture.name]) for b, seen in zip(result.baselines, rows, strict=True))
+        )
         for picture in result.thumbnails
     ]
     cards.sort(key=lambda card: card.order)

@@ -25,7 +25,7 @@ REMEDY = "restore it from its repository, or delete it to start over"
 
 
 @dataclass(frozen=True)
-class Look:
+class SuiteLook:
     """The stored pictures if `preset` is None; otherwise every scene, rendered at the preset.
 
     With `fresh`, a scene is rendered under that many noise seeds, which follow from its own and from `seed`, and the
@@ -65,7 +65,7 @@ class Look:
         return seeded_draws(scene, self.fresh, self.seed) if self.fresh else (scene,)
 
 
-STORED = Look()
+STORED = SuiteLook()
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class LastRuns:
 CODEC = Codec(LastRuns, InputError)
 
 
-def read_last_run(suite: Path, look: Look = STORED) -> LastRun | None:
+def read_last_run(suite: Path, look: SuiteLook = STORED) -> LastRun | None:
     """The last run at this look, None before the first; InputError if the file is damaged. Follows no link."""
     return _runs(suite).looks.get(look.name)
 
 
-def write_last_run(suite: Path, run: LastRun, look: Look = STORED) -> None:
+def write_last_run(suite: Path, run: LastRun, look: SuiteLook = STORED) -> None:
     """Replace the last run of this look, atomically; those of other looks stay."""
     runs = LastRuns({**_runs(suite).looks, look.name: run})
     write_atomic(suite / LAST_RUN, CODEC.text(runs).encode())

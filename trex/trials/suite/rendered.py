@@ -25,7 +25,7 @@ from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.suite.batch import REMEDY, Batch
-from trex.trials.suite.look import Look
+from trex.trials.suite.look import SuiteLook
 from trex.worlds.world import open_renderer
 
 SCENES = "scenes/CLEVR_found_scenes.json"
@@ -45,7 +45,7 @@ class Rendering:
 class RenderedSuite:
     """The scenes of a suite by their keys, and the renderer of a look."""
 
-    look: Look
+    look: SuiteLook
     scenes: Mapping[str, Scene]
     renderer: SceneRenderer
 
@@ -62,7 +62,7 @@ class RenderedSuite:
 
 @contextmanager
 def open_rendered(
-    batches: Sequence[Batch], look: Look, rendering: Rendering, cache: Path | None = None
+    batches: Sequence[Batch], look: SuiteLook, rendering: Rendering, cache: Path | None = None
 ) -> Iterator[RenderedSuite]:
     """The suite at a look that renders; pictures are kept in `cache`, by default the user's.
 

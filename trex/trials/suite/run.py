@@ -21,7 +21,7 @@ from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
 from trex.scenes.questions.answers import is_same
 from trex.trials.suite.batch import Batch, BatchScene, check_files, read_batches
-from trex.trials.suite.look import STORED, LastRun, Look, read_last_run
+from trex.trials.suite.look import STORED, LastRun, SuiteLook, read_last_run
 from trex.trials.suite.rendered import Pictures, Rendering, open_rendered
 from trex.worlds.asking import ask_all, ask_mean
 from trex.worlds.fingerprint import weights_fingerprint
@@ -83,7 +83,7 @@ class SuiteRun:
     model: str
     last: str
     results: tuple[SceneResult, ...]
-    look: Look = STORED
+    look: SuiteLook = STORED
     weights: str = ""
 
     @property
@@ -158,7 +158,7 @@ def read_suite(suite: Path) -> tuple[Batch, ...]:
 def run_suite(
     suite: Path,
     spec: str,
-    look: Look = STORED,
+    look: SuiteLook = STORED,
     rendering: Rendering = HERE,
     on_progress: OnProgress = lambda what, done, total: None,
     options: ModelOptions | None = None,

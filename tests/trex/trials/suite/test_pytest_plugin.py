@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from trex.trials.suite.batch import read_batches
-from trex.trials.suite.look import LastRun, Look, write_last_run
+from trex.trials.suite.look import LastRun, SuiteLook, write_last_run
 
 pytestmark = pytest.mark.process
 
@@ -79,7 +79,7 @@ def test_rendered_scenes_are_compared_with_the_last_run_of_their_look(
     first, *others = keys(project)
     write_last_run(project / "suite", LastRun("m", dict.fromkeys([first, *others], False)))
     write_last_run(
-        project / "suite", LastRun("m", {first: False} | dict.fromkeys(others, True)), Look("fake-small")
+        project / "suite", LastRun("m", {first: False} | dict.fromkeys(others, True)), SuiteLook("fake-small")
     )
     code, out = call_pytest(project, *ASK, "--trex-render", "fake-small")
     assert code == 1 and f"1 failed, {len(others)} xfailed" in out, out

@@ -26,7 +26,7 @@ from trex.scenes.noise import fresh_draws, seeded_draws
 from trex.scenes.scene import Scene
 from trex.trials.suite import rendered
 from trex.trials.suite.batch import Batch, batch_name, picture_path, read_batches
-from trex.trials.suite.look import STORED, LastRun, Look, write_last_run
+from trex.trials.suite.look import STORED, LastRun, SuiteLook, write_last_run
 from trex.trials.suite.rendered import Rendering, open_rendered, read_scenes
 from trex.worlds.asking import ask_all, ask_mean
 
@@ -70,7 +70,7 @@ def run_json(suite: Path, *options: object) -> tuple[int, Any]:
 def differs(suite: Path, preset: str = "fake") -> int:
     """How many pictures, rendered again as the run rendered them, are not the stored ones, byte for byte."""
     batch = only(suite)
-    with open_rendered([batch], Look(preset), Rendering(processes=1)) as opened:
+    with open_rendered([batch], SuiteLook(preset), Rendering(processes=1)) as opened:
         made = list(opened.pictures(list(opened.scenes)))
     stored = [decode_png(batch.read(picture_path(one)), "it") for one in batch.content.scenes]
     return sum(
@@ -218,7 +218,7 @@ def failing(told: Any) -> list[bool | None]:
 def test_each_look_is_compared_with_its_own_last_run(suite: Path) -> None:
     keys = [only(suite).key(one) for one in only(suite).content.scenes]
     n = len(keys)
-    write_last_run(suite, LastRun("old", dict.fromkeys(keys, False)), Look("fake"))
+    write_last_run(suite, LastRun("old", dict.fromkeys(keys, False)), SuiteLook("fake"))
     code, told = run_json(suite)
     assert code == 0 and failing(told) == [None] * n and told["last_model"] is None
     code, told = run_json(suite, "--render", "fake-small", "--no-record")
@@ -234,7 +234,7 @@ def test_each_look_is_compared_with_its_own_last_run(suite: Path) -> None:
 def test_one_record_for_all_looks_is_noticed(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: all looks have one name, so a change of preset looks like a change of the model."""
     write_last_run(suite, LastRun("old", {only(suite).key(one): False for one in only(suite).content.scenes}))
-    monkeypatch.setattr(Look, "name", "stored")
+    monkeypatch.setattr(SuiteLook, "name", "stored")
     assert run_json(suite, "--render", "fake")[0] == 3
 
 
@@ -357,10 +357,10 @@ def test_a_shape_that_we_ship_is_introduced_and_others_are_not_loaded(suite: Pat
     def cone(data: Any) -> None:
         data["scenes"][0]["objects"][0]["shape"] = "cone"
 
-    with open_rendered([only(suite)], Look("fake"), Rendering()) as opened:
+    with open_rendered([only(suite)], SuiteLook("fake"), Rendering()) as opened:
         plain = opened.renderer.key
     assert plain == fake_rendering.FakeRenderer().key
-    with open_rendered([rewrite_scenes(suite, cone)], Look("fake"), Rendering()) as opened:
+    with open_rendered([rewrite_scenes(suite, cone)], SuiteLook("fake"), Rendering()) as opened:
         assert opened.renderer.key != plain
         assert len(next(opened.pictures(list(opened.scenes)))) == 1
 
