@@ -9,7 +9,7 @@ import numpy as np
 from trex.inference.attribution.leave_one_out import LOWEST_LOG, margin
 from trex.inference.types import Floats
 from trex.scenes.questions.answers import is_same
-from trex.scenes.questions.truth import NO_ANSWER
+from trex.scenes.questions.truth import NO_ANSWER, is_wrong
 
 Compared = Literal["truth", "answer", "level set"]
 
@@ -28,7 +28,7 @@ def compared(answer: str, truth: str, *, is_torn: bool = False) -> Compared:
 
 def is_right(answer: str, truth: str) -> bool:
     """Whether an answer is the true one; False if there is none."""
-    return truth not in ("", NO_ANSWER) and is_same(answer, truth)
+    return is_wrong(answer, truth) is False
 
 
 def distance_from_right(log_probs: Floats, labels: tuple[str, ...], truth: str) -> float:

@@ -12,7 +12,6 @@ from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion, share
 from trex.runs.manifest import Manifest
 from trex.runs.world_of import world_of
-from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER, is_wrong
 
 Mark = Literal["mislabelled", "mistake", "unclear"]
@@ -185,9 +184,7 @@ def is_mistake(truth: str | None, answer: str, named: Sequence[str]) -> bool:
     For a target that names none (uniform), the model's most probable answer takes their place. If the truth is
     unknown, or the question has no answer, nothing is a mistake.
     """
-    if truth is None or truth == NO_ANSWER:
-        return False
-    return not any(is_same(truth, name) for name in named or (answer,))
+    return all(is_wrong(name, truth) for name in named or (answer,))
 
 
 def in_order(answers: set[str]) -> tuple[str, ...]:

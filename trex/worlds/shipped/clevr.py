@@ -14,8 +14,7 @@ from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query
 from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
-from trex.scenes.questions.answers import is_same
-from trex.scenes.questions.truth import NO_ANSWER, true_answer
+from trex.scenes.questions.truth import is_wrong, true_answer
 from trex.scenes.questions.wrong_answer import wrong_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Judgment, Noun, Summary
@@ -81,7 +80,7 @@ class ClevrWorld:
         If the program has none in CLEVR, the true answer is "no answer", and no answer is right or wrong.
         """
         truth = true_answer(resolved.question.program, scene_of(z))
-        return Judgment(truth, None if truth == NO_ANSWER else not is_same(answer, truth))
+        return Judgment(truth, is_wrong(answer, truth))
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """How exact the probabilities of a served model are; empty for any other model."""

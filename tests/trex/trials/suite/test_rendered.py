@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import run, without_reports
+from tests.trex.trials.suite.suites import only, reseal
 from trex.clevr_models.fake import fake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question, question_of
@@ -25,8 +27,8 @@ from trex.render.picture import Picture
 from trex.scenes.noise import fresh_draws, seeded_draws
 from trex.scenes.scene import Scene
 from trex.trials.suite import rendered
-from trex.trials.suite.batch import Batch, batch_name, picture_path, read_batches
-from trex.trials.suite.look import STORED, LastRun, SuiteLook, write_last_run
+from trex.trials.suite.batch import Batch, picture_path
+from trex.trials.suite.look import LastRun, SuiteLook, write_last_run
 from trex.trials.suite.rendered import Rendering, open_rendered, read_scenes
 from trex.worlds.asking import ask_all, ask_mean
 
@@ -54,11 +56,6 @@ def n_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     monkeypatch.setattr(fake_rendering.FakeRenderer, "picture_of", counted)
     return taken
-
-
-def only(suite: Path) -> Batch:
-    (batch,) = read_batches(suite)
-    return batch
 
 
 def run_json(suite: Path, *options: object) -> tuple[int, Any]:
@@ -299,22 +296,9 @@ def rewrite_scenes(suite: Path, change: Callable[[Any], object]) -> Batch:
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
-    return reseal(suite, batch, lambda files: files.update({rendered.SCENES: sha256(path.read_bytes())}))
-
-
-def reseal(suite: Path, batch: Batch, change: Callable[[dict[str, str]], object]) -> Batch:
-    content = json.loads((batch.folder / "batch.json").read_text())
-    change(content["files"])
-    text = json.dumps(content).encode()
-    (batch.folder / "batch.json").write_bytes(text)
-    batch.folder.rename(suite / batch_name(text))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    reseal(suite, lambda content: content["files"].update({rendered.SCENES: digest}))
     return only(suite)
-
-
-def sha256(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
 
 
 def other_shape(data: Any) -> None:
@@ -346,9 +330,9 @@ def test_damaged_scenes_are_refused_before_anything_is_rendered(
 
 
 def test_a_batch_without_scenes_cannot_be_rendered(suite: Path) -> None:
-    batch = reseal(suite, only(suite), lambda files: files.pop(rendered.SCENES))
+    reseal(suite, lambda content: content["files"].pop(rendered.SCENES))
     with pytest.raises(InputError, match="not part of its batch"):
-        read_scenes(batch)
+        read_scenes(only(suite))
 
 
 def test_a_shape_that_we_ship_is_introduced_and_others_are_not_loaded(suite: Path) -> None:
@@ -363,7 +347,3 @@ def test_a_shape_that_we_ship_is_introduced_and_others_are_not_loaded(suite: Pat
     with open_rendered([rewrite_scenes(suite, cone)], SuiteLook("fake"), Rendering()) as opened:
         assert opened.renderer.key != plain
         assert len(next(opened.pictures(list(opened.scenes)))) == 1
-
-
-def test_the_stored_look_has_no_words() -> None:
-    assert (STORED.name, STORED.words) == ("stored", "")

@@ -12,6 +12,7 @@ import pytest
 from tests.running.command_line import trex, trex_done
 from tests.running.runs import without_reports
 from tests.running.write_kills import kill_before, writing_calls
+from tests.trex.trials.suite.suites import tree
 from trex.export import suite as adding
 from trex.foundation.errors import InputError
 from trex.trials.suite import look as last_run
@@ -32,16 +33,6 @@ def quick() -> Iterator[None]:
 def moments(n: int) -> list[int]:
     """Calls from the first to the last, evenly spaced, and each of the last four, which publish what was written."""
     return sorted({round(k * (n - 1) / (MOMENTS - 1)) for k in range(MOMENTS)} | set(range(max(0, n - 4), n)))
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """The files of a suite without what a kill has left half-written, which has a name that begins with a dot."""
-    found = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
-    return {
-        str(name): path.read_bytes()
-        for name, path in found.items()
-        if not any(p[0] == "." for p in name.parts)
-    }
 
 
 def check_add(searched: Path, made: Path, folder: Path) -> int:
