@@ -10,8 +10,9 @@ from pathlib import Path
 
 import httpx
 
-from trex.artifacts.card import check_sha256
-from trex.foundation.errors import InputError, ModelError
+from trex.artifacts.card import check_sha256, write_whole
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError, ModelError, RunError
 from trex.foundation.files import read_text
 
 TIMEOUT_S = 60.0  # without any byte
@@ -95,3 +96,25 @@ def _fetch(url: str, part: Path, mark: Path, progress: Progress) -> int | None:
             stream.flush()
             os.fsync(stream.fileno())
     return total
+
+
+FILE = "sha256.json"  # the sums of files whose publisher gives none
+SUMS = Codec(dict[str, str], InputError)  # by the name of the file
+
+
+def check_recorded(folder: Path, name: str, sha256: str) -> bool:
+    """Record or check the sha256; return whether it is new, raise InputError if it differs from the recorded one."""
+    path = folder / FILE
+    known = SUMS.read(path, "correct it, or delete it and the values are recorded again") or {}
+    if known.get(name, sha256) != sha256:
+        raise InputError(
+            f"{name} is not the file that was used first: its sha256 is {sha256}, {path} says {known[name]}; "
+            f"find out which is right, and if it is the new one, take {name} out of {path}"
+        )
+    if name in known:
+        return False
+    try:
+        write_whole(path, SUMS.text(dict(sorted({**known, name: sha256}.items()))).encode())
+    except RunError as error:
+        raise RunError(f"{error}; no sha256 was recorded") from error
+    return True

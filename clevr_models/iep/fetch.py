@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trex.artifacts.card import read_card
-from trex.artifacts.download import Progress, download, no_progress
-from trex.artifacts.recorded import check_recorded
+from trex.artifacts.download import Progress, check_recorded, download, no_progress
 from trex.artifacts.weights import read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.fetch import default_cache
 from trex.clevr_models.iep.checkpoint import Part, fill, read_parts, write_part

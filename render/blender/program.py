@@ -17,7 +17,6 @@ from importlib import metadata
 from pathlib import Path
 
 from trex.foundation.errors import InputError
-from trex.render.blender.environment import render_environment
 
 VARIABLE = "TREX_BLENDER"
 OLDEST, NEWEST = (4, 2), (5, 99)  # 4.2 is the first whose Python (3.11) runs the render process
@@ -142,3 +141,31 @@ def _supported(program: Program) -> Program:
 
 def _range() -> str:
     return f"versions {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.x"
+
+
+NAMES = {
+    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "TEMP", "TMP", "DISPLAY",
+    "WAYLAND_DISPLAY", "XAUTHORITY", "OCIO", "VIRTUAL_ENV", "CONDA_PREFIX", "SOURCE_DATE_EPOCH",
+}  # fmt: skip
+PREFIXES = (
+    # the system, Python, ours
+    "LC_", "LD_", "DYLD_", "XDG_", "GLIBC_", "MALLOC_", "TCMALLOC_", "PYTHON", "COVERAGE_", "TREX_",
+    # Blender and its libraries
+    "BLENDER", "CYCLES_", "EMBREE_", "OIDN_", "OIIO_", "OPENIMAGEIO_", "USD_", "PXR_", "TBB_",
+    # drivers: NVIDIA, AMD, Intel, Mesa, Apple
+    "CUDA_", "NVIDIA_", "NV_", "__NV", "__GL", "__EGL", "__VK", "OPTIX", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
+    "GPU_", "ONEAPI_", "SYCL_", "ZE_", "ZES_", "IGC_", "INTEL_", "OCL_", "LIBVA_", "LIBGL_", "MESA_", "GALLIUM_",
+    "EGL_", "GBM_", "VK_", "DRI_", "MTL_", "METAL_",
+    # threads of numerical libraries
+    "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NUMEXPR_",
+)  # fmt: skip
+SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH(?!ORITY)|COOKIE|PRIVATE", re.IGNORECASE)
+
+
+def render_environment() -> dict[str, str]:
+    """This process's environment, as far as a render process may see it."""
+    return {name: value for name, value in os.environ.items() if _is_needed(name)}
+
+
+def _is_needed(name: str) -> bool:
+    return name in NAMES or (name.startswith(PREFIXES) and not SECRET.search(name))

@@ -16,8 +16,7 @@ from itertools import count
 
 from trex.render.blender.settings import TEMPORARY
 from trex.render.blender.wire import Closed, Header, read_frame, write_frame
-from trex.render.blender_child.cores import seeing_cores
-from trex.render.blender_child.heap import EVERY, give_back_free_memory
+from trex.render.blender_child.resources import EVERY, give_back_free_memory, seeing_cores
 
 
 def main() -> None:

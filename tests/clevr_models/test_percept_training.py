@@ -18,9 +18,9 @@ from trex.clevr_models.percept import train as train_percept
 from trex.clevr_models.percept.augment import disturb, mirror
 from trex.clevr_models.percept.calibrate import match
 from trex.clevr_models.percept.evaluate import Share, evaluate, question_type, write_card
-from trex.clevr_models.percept.loss import Labels, grid_loss
 from trex.clevr_models.percept.network import PerceptNetwork
 from trex.clevr_models.percept.object_table import find_peaks
+from trex.clevr_models.percept.train import Labels, grid_loss
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
 from trex.foundation.errors import InputError, RunError
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from trex.clevr_models.percept.loss import Labels, grid_loss
 from trex.clevr_models.percept.model import Percept, load_shipped
+from trex.clevr_models.percept.train import Labels, grid_loss
 from trex.clevr_models.percept.training_data import Scenes, labelled, to_pixels
 from trex.clevr_models.percept.tune import LEAST, tune
 from trex.foundation.errors import InputError

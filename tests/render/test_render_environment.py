@@ -11,8 +11,7 @@ import pytest
 
 from tests.render.test_blender_program import executable, other_python
 from trex.render.blender.blender_renderer import BlenderRenderer
-from trex.render.blender.environment import render_environment
-from trex.render.blender.program import VARIABLE, Program, blender_program
+from trex.render.blender.program import VARIABLE, Program, blender_program, render_environment
 from trex.render.presets import PRESETS
 from trex.scenes.prior import ScenePrior
 

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex.doctor.finding import Finding
+from trex.clevr_models.catalog import load_model
+from trex.clevr_models.fetch import list_models
+from trex.clevr_models.iep.fetch import list_iep
+from trex.doctor.finding import Finding, State
 from trex.doctor.machine import machine_findings
-from trex.doctor.models import model_findings
 from trex.doctor.packages import package_findings
 from trex.doctor.rendering import rendering_findings
+from trex.foundation.errors import TrexError
+
+
+def model_findings() -> list[Finding]:
+    """Whether the shipped model's weights are whole, and which released models have been fetched."""
+    return [_shipped(), _fetched()]
+
+
+def _shipped() -> Finding:
+    try:
+        load_model("shipped")
+    except TrexError as error:
+        return Finding("shipped model", State.FAULT, f"{error}", "install trex again (docs/INSTALL.md)")
+    return Finding("shipped model", State.OK, "its weights have the sha256 of their card")
+
+
+def _fetched() -> Finding:
+    names = [name for name, _, is_there in [*list_models(), *list_iep()] if is_there]
+    if names:
+        return Finding("released models", State.OK, ", ".join(names))
+    return Finding("released models", State.ABSENT, "none fetched", "trex models fetch relation-network")
+
 
 PARTS = (machine_findings, package_findings, rendering_findings, model_findings)
 

@@ -26,8 +26,7 @@ from tests.references.iep_reference import (
 from tests.running.command_line import trex
 from tests.running.runs import run
 from trex.artifacts.card import card_path, read_card, sha256_of
-from trex.artifacts.download import download
-from trex.artifacts.recorded import FILE, check_recorded
+from trex.artifacts.download import FILE, check_recorded, download
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.iep import fetch as iep_fetch
 from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet, list_iep, load_part, load_resnet, part_path

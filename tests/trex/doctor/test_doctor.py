@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from trex.commands.shell.app import app
+from trex.doctor.examine import model_findings
 from trex.doctor.finding import Finding, State
 from trex.doctor.machine import machine_findings
-from trex.doctor.models import model_findings
 from trex.doctor.packages import package_findings
 from trex.doctor.preflight import advice, problems
 from trex.doctor.rendering import rendering_findings

@@ -18,8 +18,8 @@ from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import read_official
 from trex.explain.stored import read_explanations
 from trex.export import coco as export_coco
+from trex.export.hf import without_folders
 from trex.export.items import EDITED, FOUND, Exported, read_items
-from trex.export.private_paths import without_folders
 from trex.query.shape_cards import SHIPPED
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run

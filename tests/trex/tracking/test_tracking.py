@@ -15,8 +15,7 @@ from trex.foundation.errors import RunError
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.search.results import read_results
-from trex.tracking.log_run import FILE, log_run
-from trex.tracking.run_log import run_log
+from trex.tracking.log_run import FILE, log_run, run_log
 from trex.tracking.tracker import RunLog, Tracker
 
 

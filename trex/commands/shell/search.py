@@ -25,8 +25,7 @@ from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
-from trex.tracking.log_run import log_run
-from trex.tracking.run_log import run_log
+from trex.tracking.log_run import log_run, run_log
 from trex.tracking.tracker import TRACKERS, Tracker
 from trex.trials.baseline.beside import store_baseline
 from trex.trials.confirmation import read_confirmations
