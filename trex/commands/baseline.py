@@ -93,9 +93,12 @@ def _text(done: StoredBaseline) -> str:
     from trex.trials.baseline.page import PAGE, WORLD_RULE, covered, sentences
 
     lines = []
-    for one in done.baselines:
-        lines += [f"{one.query}: {one.question} {one.target}; model {one.model}", f"  {one.source}"]
-        lines += [f"  {sentence}" for sentence in sentences(one)]
+    for baseline in done.baselines:
+        lines += [
+            f"{baseline.query}: {baseline.question} {baseline.target}; model {baseline.model}",
+            f"  {baseline.source}",
+        ]
+        lines += [f"  {sentence}" for sentence in sentences(baseline)]
     lines.append(WORLD_RULE)
     if len(done.baselines) > 1:
         lines.append(f"{covered(done.baselines)}.")

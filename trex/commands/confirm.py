@@ -51,41 +51,44 @@ def confirm(
     if trust:
         trust_runs(runs)
     with display_until_stopped("every scene that was done is kept") as display:
-        made = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
-    reports = [renew_report(folder.path) for folder, _ in made]
-    print_result(_json(made), _text(made, reports), as_json)
+        done = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
+    reports = [renew_report(folder.path) for folder, _ in done]
+    print_result(_json(done), _text(done, reports), as_json)
 
 
-def _text(made: Made, reports: Sequence[Path]) -> str:
+def _text(done: Made, reports: Sequence[Path]) -> str:
     from trex.pages.table import Table
     from trex.trials.confirmation import COLUMNS, sentences
 
     lines = []
-    for (folder, one), report in zip(made, reports, strict=True):
+    for (folder, confirmation), report in zip(done, reports, strict=True):
         lines.append(f"{folder.path}: {folder.manifest.facts.question}")
-        lines += Table("", COLUMNS, one.scenes).text("  ")
-        lines += [f"  {sentence}" for sentence in sentences(one.scenes, one.preset, one.asked)]
+        lines += Table("", COLUMNS, confirmation.scenes).text("  ")
+        lines += [
+            f"  {sentence}"
+            for sentence in sentences(confirmation.scenes, confirmation.preset, confirmation.asked)
+        ]
         lines.append(f"report: {report}")
-    if len(made) > 1:
-        scenes = [scene for _, one in made for scene in one.scenes]
-        asked = sum(one.asked for _, one in made)
-        lines.append(f"all {counted(len(made), 'run')}:")
-        lines += [f"  {sentence}" for sentence in sentences(scenes, made[0][1].preset, asked)]
+    if len(done) > 1:
+        scenes = [scene for _, confirmation in done for scene in confirmation.scenes]
+        total = sum(confirmation.asked for _, confirmation in done)
+        lines.append(f"all {counted(len(done), 'run')}:")
+        lines += [f"  {sentence}" for sentence in sentences(scenes, done[0][1].preset, total)]
     return "\n".join(lines)
 
 
-def _json(made: Made) -> dict[str, object]:
+def _json(done: Made) -> dict[str, object]:
     from trex.trials.confirmation import stay, still_wrong
 
     return {
         "runs": [
             {
                 "run": str(folder.path),
-                **asdict(one),
-                "stay": _share(stay(one.scenes)),
-                "still_wrong": _share(still_wrong(one.scenes)),
+                **asdict(confirmation),
+                "stay": _share(stay(confirmation.scenes)),
+                "still_wrong": _share(still_wrong(confirmation.scenes)),
             }
-            for folder, one in made
+            for folder, confirmation in done
         ]
     }
 

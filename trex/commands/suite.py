@@ -59,7 +59,7 @@ def add(
     from trex.export.suite import add_runs
 
     added = add_runs(runs, to, only_confirmed=confirmed)
-    print_result([_added_json(one) for one in added], "\n".join(map(_added_words, added)), as_json)
+    print_result([_added_json(batch) for batch in added], "\n".join(map(_added_words, added)), as_json)
 
 
 @suite_app.command()
@@ -114,7 +114,7 @@ def run(
     if record:
         write_last_run(suite, done.record(), done.look)
     print_result(_run_json(done), _run_words(done), as_json)
-    if any(is_failure(one, strict=strict) for one in done.results):
+    if any(is_failure(result, strict=strict) for result in done.results):
         raise typer.Exit(FAILED)
 
 
@@ -156,7 +156,7 @@ def _added_json(added: AddedBatch) -> dict[str, object]:
 
 
 def _run_words(done: SuiteRun) -> str:
-    lines = [f"{one.change.value:14} {one.key}: {one.words}" for one in done.results]
+    lines = [f"{result.change.value:14} {result.key}: {result.words}" for result in done.results]
     return "\n".join((*lines, *done.sentences()))
 
 
@@ -171,7 +171,7 @@ def _run_json(done: SuiteRun) -> dict[str, object]:
         "look": done.look.name,
         "last_model": done.last or None,
         "counts": {change.value: len(done.of(change)) for change in Change},
-        "scenes": [{**asdict(one), "change": one.change.value} for one in done.results],
+        "scenes": [{**asdict(result), "change": result.change.value} for result in done.results],
         "paired": {**asdict(test), "groups": groups.n, "p_value": groups.p_value}
         if test and groups
         else None,

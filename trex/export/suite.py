@@ -140,12 +140,16 @@ def _groups(folder: RunFolder) -> dict[str, int]:
     """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.search.families`)."""
     results = read_results(folder.manifest, run_draws(folder))
     clusters = results.families.clusters
-    return {one.record.picture: cluster for one, cluster in zip(results.found, clusters, strict=True)}
+    return {hit.record.picture: cluster for hit, cluster in zip(results.found, clusters, strict=True)}
 
 
 def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
     """The presets at which the answer was still wrong; None if it was right at one."""
-    seen = [(one.preset, scene) for one in confirmations if (scene := one.of(item.picture)) is not None]
+    seen = [
+        (confirmation.preset, scene)
+        for confirmation in confirmations
+        if (scene := confirmation.of(item.picture)) is not None
+    ]
     return tuple(preset for preset, _ in seen) if all(scene.is_wrong for _, scene in seen) else None
 
 

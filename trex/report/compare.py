@@ -52,7 +52,7 @@ class Compared:
         return model_words(self.manifest)
 
     @property
-    def asked(self) -> str:
+    def target(self) -> str:
         """The target in words."""
         verb, answers = goal(self.manifest)
         return (
@@ -112,13 +112,13 @@ def compare(paths: Sequence[Path]) -> Comparison:
     runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
     tests: list[Test] = []
     unpaired = []
-    for one, other in combinations(runs, 2):
-        shared = _shared(one, other)
-        why = _why_not(one, other, len(shared))
+    for first, other in combinations(runs, 2):
+        shared = _shared(first, other)
+        why = _why_not(first, other, len(shared))
         if why:
-            unpaired.append(f"{one.name} and {other.name}: {why}")
+            unpaired.append(f"{first.name} and {other.name}: {why}")
         else:
-            tests += _tests(one, other, shared)
+            tests += _tests(first, other, shared)
     corrected = [replace(test, p_value=min(1.0, test.p_value * len(tests))) for test in tests]
     return Comparison(runs, tuple(corrected), tuple(unpaired))
 
@@ -160,36 +160,36 @@ def _words(manifest: Manifest, found: Hit) -> str:
     return f"{world_of(manifest).words(from_stored(found.record.z))}; model {found.answer}{truth}"
 
 
-def _shared(one: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
+def _shared(first: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
     """The pairs of prior draws with the same latent."""
     theirs = {to_stored(draw.z): draw for draw in other.results.prior}
-    return [(draw, theirs[to_stored(draw.z)]) for draw in one.results.prior if to_stored(draw.z) in theirs]
+    return [(draw, theirs[to_stored(draw.z)]) for draw in first.results.prior if to_stored(draw.z) in theirs]
 
 
-def _why_not(one: Compared, other: Compared, shared: int) -> str:
-    if one.manifest.query.generator != other.manifest.query.generator:
+def _why_not(first: Compared, other: Compared, shared: int) -> str:
+    if first.manifest.query.generator != other.manifest.query.generator:
         return "they search different worlds"
-    if one.manifest.facts.program != other.manifest.facts.program:
+    if first.manifest.facts.program != other.manifest.facts.program:
         return "they were asked different questions"
-    if one.manifest.facts.labels != other.manifest.facts.labels:
+    if first.manifest.facts.labels != other.manifest.facts.labels:
         return "their models give different answers"
-    if looks := _other_looks(one, other):
+    if looks := _other_looks(first, other):
         return looks
-    if _pictures_of(one) != _pictures_of(other):
+    if _pictures_of(first) != _pictures_of(other):
         return (
-            f"their pictures came from different renderers ({_pictures_of(one)} against {_pictures_of(other)}), so a "
+            f"their pictures came from different renderers ({_pictures_of(first)} against {_pictures_of(other)}), so a "
             "difference may be the pictures'; search both with the same Blender, device and decoder"
         )
-    chosen = [run for run in (one, other) if not run.results.sample.is_whole]
+    chosen = [run for run in (first, other) if not run.results.sample.is_whole]
     if chosen:
         return CHOSEN.format(" and ".join(run.name for run in chosen), chosen[0].results.sample.selection.n)
     if not shared:
-        noun = world_of(one.manifest).noun.one
+        noun = world_of(first.manifest).noun.one
         return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
     return ""
 
 
-def _other_looks(one: Compared, other: Compared) -> str:
+def _other_looks(first: Compared, other: Compared) -> str:
     """Why the scores of two runs cannot be compared: they were taken at different deciding looks."""
     looks = [
         {
@@ -197,7 +197,7 @@ def _other_looks(one: Compared, other: Compared) -> str:
             "render.noise =": repr(run.manifest.query.render.noise),
             "pictures of": "x".join(map(str, run.manifest.facts.size)),
         }
-        for run in (one, other)
+        for run in (first, other)
     ]
     different = [
         f"{key} {value} against {looks[1][key]}" for key, value in looks[0].items() if value != looks[1][key]
@@ -210,31 +210,33 @@ def _other_looks(one: Compared, other: Compared) -> str:
 
 def _pictures_of(run: Compared) -> str:
     """What the pixels depend on besides the latents: renderer or decoder, and the shapes."""
-    made = run.manifest.made
-    shapes = "".join(f", shape {name} {key}" for name, key in sorted(made.shapes.items()))
-    return f"{made.renderer}{shapes}"
+    versions = run.manifest.made
+    shapes = "".join(f", shape {name} {key}" for name, key in sorted(versions.shapes.items()))
+    return f"{versions.renderer}{shapes}"
 
 
-def _tests(one: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]) -> list[Test]:
-    hits = paired(_hits(one, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
-    truths = [world_of(one.manifest).judge(one.manifest.resolved, a.z, "").truth for a, _ in shared]
+def _tests(
+    first: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]
+) -> list[Test]:
+    hits = paired(_hits(first, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
+    truths = [world_of(first.manifest).judge(first.manifest.resolved, a.z, "").truth for a, _ in shared]
     known = [
         (pair, truth) for pair, truth in zip(shared, truths, strict=True) if truth not in (None, NO_ANSWER)
     ]
     right = paired(
-        [is_same(_answer(one, a), truth) for (a, _), truth in known],
+        [is_same(_answer(first, a), truth) for (a, _), truth in known],
         [is_same(_answer(other, b), truth) for (_, b), truth in known],
     )
     rows = [
-        (f"{world_of(one.manifest).noun.many} in the level set ({_targets(one, other)})", hits),
+        (f"{world_of(first.manifest).noun.many} in the level set ({_targets(first, other)})", hits),
         ("right answers", right),
     ]
-    return [Test(one.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
+    return [Test(first.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
 
 
-def _targets(one: Compared, other: Compared) -> str:
-    first, second = one.manifest.target.describe(), other.manifest.target.describe()
-    return first if first == second else f"{first}; {second}"
+def _targets(first: Compared, other: Compared) -> str:
+    targets = dict.fromkeys(run.manifest.target.describe() for run in (first, other))
+    return "; ".join(targets)
 
 
 def _hits(run: Compared, draws: Sequence[Draw[Latent]]) -> list[bool]:

@@ -41,7 +41,7 @@ def _columns(path: Path) -> tuple[Column[Compared], ...]:
     """What each run has found; names are links from the page at `path`."""
     return (
         Column("run", lambda run: linked(run.name, link_below(path, run.folder / REPORT))),
-        Column("question", lambda run: with_note(f"“{run.manifest.facts.question}”", run.asked)),
+        Column("question", lambda run: with_note(f"“{run.manifest.facts.question}”", run.target)),
         Column("model", lambda run: run.model),
         Column("ending", lambda run: run.results.ending),
         Column(

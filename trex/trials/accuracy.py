@@ -88,20 +88,20 @@ class AccuracyCheck:
         if self.published is None:
             return (f"Accuracy check: nothing to compare with. {right}; no accuracy was published.",)
         note = f" ({self.note})" if self.note else ""
-        said = [
+        words = [
             f"Accuracy check {self.outcome}: {right}; published {percent(self.published)}, {self.source}{note}."
         ]
         if self.outcome == UNDECIDED:
-            said.append("Too few questions to decide; give a folder with more pictures and questions.")
+            words.append("Too few questions to decide; give a folder with more pictures and questions.")
         elif self.outcome == PASSED:
-            said.append(
+            words.append(
                 f"A model that is right in {percent(share.low)} would be consistent with these answers too."
             )
         if self.splits.get("train"):
-            said.append(
+            words.append(
                 f"{self.splits['train']} of the questions are of the training split, which the model has seen."
             )
-        return tuple(said)
+        return tuple(words)
 
 
 def share(counts: Iterable[tuple[int, int]]) -> AccuracyShare:
@@ -136,8 +136,10 @@ def read_checks() -> list[AccuracyCheck]:
 
 def check_of(weights: str) -> AccuracyCheck | None:
     """The measurement of exactly these weights with the most official questions, None if there is none."""
-    official = [one for one in read_checks() if weights and one.weights == weights and "all" in one.official]
-    return max(official, key=lambda one: one.official["all"].of, default=None)
+    official = [
+        check for check in read_checks() if weights and check.weights == weights and "all" in check.official
+    ]
+    return max(official, key=lambda check: check.official["all"].of, default=None)
 
 
 def check_words(weights: str, name: str) -> Sequence[str]:

@@ -90,7 +90,7 @@ class Confirmation:
 
     def with_scene(self, scene: Confirmed) -> Confirmation:
         """This confirmation with one more scene."""
-        ordered = sorted((*self.scenes, scene), key=lambda one: -one.before.confidence)
+        ordered = sorted((*self.scenes, scene), key=lambda each: -each.before.confidence)
         return replace(self, scenes=tuple(ordered))
 
     def only(self, pictures: Sequence[str]) -> Confirmation:
@@ -207,9 +207,9 @@ class EnlargedLook:
 
 def larger_looks(confirmations: Sequence[Confirmation], size: tuple[int, int]) -> dict[str, EnlargedLook]:
     """For each hit's picture, a look larger than `size`; CLEVR's own preset if there are several."""
-    larger = [one for one in confirmations if one.size[0] > size[0]]
+    larger = [found for found in confirmations if found.size[0] > size[0]]
     return {
-        scene.before.picture: EnlargedLook(one.preset, one.size, scene)
-        for one in sorted(larger, key=lambda one: one.preset == "clevr")
-        for scene in one.scenes
+        scene.before.picture: EnlargedLook(found.preset, found.size, scene)
+        for found in sorted(larger, key=lambda found: found.preset == "clevr")
+        for scene in found.scenes
     }

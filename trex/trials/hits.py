@@ -91,4 +91,4 @@ def read_misses(folder: RunFolder) -> Mapping[Key, str]:
     found = CODEC.read(
         folder.path / MISSES, f"delete it, then: trex resume {folder.path}", inside=folder.path
     )
-    return {(one.phase, one.chain, one.index): one.picture for one in found.pictures} if found else {}
+    return {(miss.phase, miss.chain, miss.index): miss.picture for miss in found.pictures} if found else {}

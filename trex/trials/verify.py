@@ -114,15 +114,15 @@ def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuest
     except InputError:
         if len(asked) == 1:
             return (UNREAD,)
-        return tuple(answer for one in asked for answer in ask(model, pixels, [one]))
+        return tuple(answer for question in asked for answer in ask(model, pixels, [question]))
 
 
 def _readable(model: ClevrModel, asked: AskedFolder) -> Question:
     """The first question that the model can read; InputError if there is none."""
     first: InputError | None = None
     for picture in asked.pictures:
-        for one in picture.asked:
-            question = question_of(one.text, one.program)
+        for q in picture.asked:
+            question = question_of(q.text, q.program)
             try:
                 bound_to(model, question)
             except InputError as error:

@@ -19,7 +19,10 @@ from trex.trials.baseline.files import FILE, read_baselines, to_json
 def attach_runs(baselines: Sequence[Baseline], runs: Sequence[Path]) -> list[Baseline]:
     """Add each run to the baselines of its query; InputError if there are none of its query."""
     rows = [_compared(path, baselines) for path in dict.fromkeys(runs)]
-    return [replace(one, beside=tuple(row for fitting, row in rows if one in fitting)) for one in baselines]
+    return [
+        replace(baseline, beside=tuple(row for fitting, row in rows if baseline in fitting))
+        for baseline in baselines
+    ]
 
 
 def stored_baselines(folder: RunFolder) -> tuple[Baseline, ...]:
@@ -33,8 +36,8 @@ def store_baseline(folder: RunFolder, place: Path) -> None:
     new = _fitting(
         read_baselines(place), folder.manifest, f"baseline {place} is not of the query of {folder.path}"
     )
-    sources = {one.source for one in new}
-    others = [one for one in stored_baselines(folder) if one.source not in sources]
+    sources = {baseline.source for baseline in new}
+    others = [baseline for baseline in stored_baselines(folder) if baseline.source not in sources]
     folder.write(FILE, to_json([*others, *new], ()))
 
 
@@ -57,10 +60,10 @@ def _is_mistake(hit: Hit, named: Sequence[str]) -> bool | None:
 
 def _fitting(baselines: Sequence[Baseline], manifest: Manifest, fault: str) -> list[Baseline]:
     """The baselines of a run's query; InputError if there are none, with the differences to the nearest."""
-    fitting = [one for one in baselines if not one.differences(manifest)]
+    fitting = [baseline for baseline in baselines if not baseline.differences(manifest)]
     if not fitting:
         differences = min(
-            (one.differences(manifest) for one in baselines), key=len, default=("it holds none",)
+            (baseline.differences(manifest) for baseline in baselines), key=len, default=("it holds none",)
         )
         raise InputError(f"{fault}: {'; '.join(differences)}; give a run and a baseline of the same query")
     return fitting

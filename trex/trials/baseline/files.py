@@ -72,18 +72,20 @@ class StoredBaseline:
     @property
     def baselines(self) -> tuple[Baseline, ...]:
         """The baseline of each query."""
-        return tuple(one for result in self.results for one in result.baselines)
+        return tuple(baseline for result in self.results for baseline in result.baselines)
 
     def with_baselines(self, baselines: Sequence[Baseline]) -> StoredBaseline:
         """The same with other rows, as many and in the same order."""
         left = iter(baselines)
-        results = (replace(one, baselines=tuple(next(left) for _ in one.baselines)) for one in self.results)
+        results = (
+            replace(result, baselines=tuple(next(left) for _ in result.baselines)) for result in self.results
+        )
         return replace(self, results=tuple(results))
 
     def write(self) -> None:
         """Write all files, the rows last: with them the folder is complete."""
         sources = tuple(
-            SourcePictures(one.source, len(one.baselines), one.thumbnails) for one in self.results
+            SourcePictures(result.source, len(result.baselines), result.thumbnails) for result in self.results
         )
         make_folder(self.folder)
         pictures = StoredPictures(1, self.all_pictures, sources)
@@ -94,7 +96,7 @@ class StoredBaseline:
 
 def to_json(baselines: Sequence[Baseline], problems: Sequence[Problem]) -> str:
     """The text of `baseline.json`: a baseline for each query, with its figures, and the files that were left out."""
-    rows = [_figures(one) | {"seen": [asdict(row) for row in one.seen]} for one in baselines]
+    rows = [_figures(baseline) | {"seen": [asdict(row) for row in baseline.seen]} for baseline in baselines]
     data = {"format": 1, **summary_json(baselines, problems), "baselines": rows}
     return json.dumps(data, allow_nan=False) + "\n"
 
@@ -102,18 +104,18 @@ def to_json(baselines: Sequence[Baseline], problems: Sequence[Problem]) -> str:
 def summary_json(baselines: Sequence[Baseline], problems: Sequence[Problem]) -> Json:
     """The figures without the rows."""
     return {
-        "baselines": [_figures(one) for one in baselines],
+        "baselines": [_figures(baseline) for baseline in baselines],
         "problems": [problem._asdict() for problem in problems],
     }
 
 
-def _figures(one: Baseline) -> Json:
-    words = asdict(replace(one, seen=()))
+def _figures(baseline: Baseline) -> Json:
+    words = asdict(replace(baseline, seen=()))
     beside = words.pop("beside")
     del words["seen"]
-    rates = {name: _rate(getattr(one, name)) for name in RATES}
-    figures = {**rates, "marks": asdict(one.marks), "confusion": one.confusion}
-    return {**words, "examined": one.examined, **figures, "beside": beside}
+    rates = {name: _rate(getattr(baseline, name)) for name in RATES}
+    figures = {**rates, "marks": asdict(baseline.marks), "confusion": baseline.confusion}
+    return {**words, "examined": baseline.examined, **figures, "beside": beside}
 
 
 def _rate(rate: Proportion) -> Json:
@@ -131,12 +133,12 @@ def read_stored(folder: Path) -> StoredBaseline:
     found = SHOWN.read(folder / PICTURES, AGAIN, _check_urls)
     if found is None:
         raise InputError(f"{folder} holds no {PICTURES}; {AGAIN}")
-    if sum(one.baselines for one in found.sources) != len(rows.baselines):
+    if sum(source.baselines for source in found.sources) != len(rows.baselines):
         raise InputError(f"{folder / PICTURES} is of other queries than {folder / FILE}; {AGAIN}")
     left = iter(rows.baselines)
     results = tuple(
-        SourceResult(one.source, tuple(next(left) for _ in range(one.baselines)), one.pictures, ())
-        for one in found.sources
+        SourceResult(source.source, tuple(next(left) for _ in range(source.baselines)), source.pictures, ())
+        for source in found.sources
     )
     return StoredBaseline(folder, results, rows.problems, found.all_pictures)
 
@@ -149,7 +151,7 @@ def _read(file: Path) -> Baselines:
 
 
 def _check_urls(found: StoredPictures) -> None:
-    for one in found.sources:
-        for picture in one.pictures:
+    for source in found.sources:
+        for picture in source.pictures:
             if not is_data_url(picture.url):
                 raise ValueError(f"picture {picture.name!r} is no data URL of a picture")

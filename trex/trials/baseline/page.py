@@ -21,33 +21,33 @@ WORLD_RULE = (
 )
 
 
-def sentences(one: Baseline) -> tuple[str, ...]:
+def sentences(baseline: Baseline) -> tuple[str, ...]:
     """The baseline's figures, one sentence each."""
     return (
-        f"hits {rate_words(one.hits)}",
-        f"true mistakes {rate_words(one.mistakes)}",
-        f"in the query's world ({one.world}): hits {rate_words(one.hits_inside)}; "
-        f"true mistakes {rate_words(one.mistakes_inside)}",
-        f"right answers {rate_words(one.accuracy)}",
-        *((mark_words(one),) if one.marks.is_any else ()),
-        *(run_words(run, one) for run in one.beside),
+        f"hits {rate_words(baseline.hits)}",
+        f"true mistakes {rate_words(baseline.mistakes)}",
+        f"in the query's world ({baseline.world}): hits {rate_words(baseline.hits_inside)}; "
+        f"true mistakes {rate_words(baseline.mistakes_inside)}",
+        f"right answers {rate_words(baseline.accuracy)}",
+        *((mark_words(baseline),) if baseline.marks.is_any else ()),
+        *(run_words(run, baseline) for run in baseline.beside),
     )
 
 
-def mark_words(one: Baseline) -> str:
+def mark_words(baseline: Baseline) -> str:
     """The true mistakes as people marked them, with and without those whose label is wrong."""
     return (
-        f"of {one.mistakes.count} true mistakes people found {one.marks.words}; without wrong labels "
-        f"{rate_words(one.mistakes_well_labelled)}"
+        f"of {baseline.mistakes.count} true mistakes people found {baseline.marks.words}; without wrong labels "
+        f"{rate_words(baseline.mistakes_well_labelled)}"
     )
 
 
-def run_words(run: ComparedRun, one: Baseline) -> str:
+def run_words(run: ComparedRun, baseline: Baseline) -> str:
     """A run compared with the baseline: renders per hit there, and pictures per hit here."""
     mistakes = "true mistakes unknown" if run.mistakes is None else counted(run.mistakes, "true mistake")
     found = f"{counted(run.found, 'distinct scene')} ({mistakes}) in {counted(run.renders, 'render')}"
     each = f", one in {run.renders / run.found:.3g}" if run.found else ""
-    return f"{run.run}: {run.ending}, {found}{each}; here {_each(one.hits)}"
+    return f"{run.run}: {run.ending}, {found}{each}; here {_each(baseline.hits)}"
 
 
 def _each(hits: Proportion) -> str:
@@ -58,10 +58,10 @@ def _each(hits: Proportion) -> str:
 
 def covered(baselines: Sequence[Baseline]) -> str:
     """The number of queries with a hit, and with a true mistake, here and in the compared runs."""
-    hits = sum(one.hits.count > 0 for one in baselines)
-    mistakes = sum(one.mistakes.count > 0 for one in baselines)
+    hits = sum(baseline.hits.count > 0 for baseline in baselines)
+    mistakes = sum(baseline.mistakes.count > 0 for baseline in baselines)
     words = f"{hits} of {len(baselines)} queries have a hit here, {mistakes} a true mistake"
-    runs = [one.beside for one in baselines if one.beside]
+    runs = [baseline.beside for baseline in baselines if baseline.beside]
     if not runs:
         return words
     found = sum(any(run.found for run in beside) for beside in runs)
@@ -92,9 +92,9 @@ class PictureCard:
 
 def page_html(results: Sequence[SourceResult], all_pictures: bool, problems: Sequence[Problem]) -> str:
     """The HTML of `baseline.html`, self-contained."""
-    baselines = [baseline for one in results for baseline in one.baselines]
+    baselines = [baseline for result in results for baseline in result.baselines]
     values: dict[str, object] = {
-        "galleries": [_gallery(one, all_pictures) for one in results],
+        "galleries": [_gallery(result, all_pictures) for result in results],
         "baselines": baselines,
         "is_one": len(baselines) == 1,
         "all_pictures": all_pictures,

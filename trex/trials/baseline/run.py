@@ -67,7 +67,7 @@ def make_baseline(
     plans = [trusted_plan(path, overrides, overrides) for path in files]
     begun = [empty_baseline(*pair) for pair in zip(files, plans, strict=True)]
     if options.dataset is None:
-        begun = [_at_look(one, plan) for one, plan in zip(begun, plans, strict=True)]
+        begun = [_at_look(baseline, plan) for baseline, plan in zip(begun, plans, strict=True)]
     empty = attach_runs(begun, options.beside)
     sources = list(
         _sources(list(zip(plans, empty, strict=True)), options)
@@ -75,7 +75,7 @@ def make_baseline(
     results = tuple(
         score_examples(examples, part, options.all_pictures, on_progress) for examples, part in sources
     )
-    problems = tuple(problem for one in results for problem in one.problems)
+    problems = tuple(problem for result in results for problem in result.problems)
     done = StoredBaseline(place, results, problems, options.all_pictures)
     done.write()
     return done

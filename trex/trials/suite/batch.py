@@ -121,10 +121,10 @@ def read_batches(suite: Path) -> tuple[Batch, ...]:
     try:
         with os.scandir(suite) as found:
             names = sorted(
-                one.name
-                for one in found
-                if NAME.fullmatch(one.name)
-                or (one.is_dir(follow_symlinks=False) and not one.name.startswith((".", "__")))
+                entry.name
+                for entry in found
+                if NAME.fullmatch(entry.name)
+                or (entry.is_dir(follow_symlinks=False) and not entry.name.startswith((".", "__")))
             )
     except OSError as error:
         reason = error.strerror or error
@@ -161,7 +161,7 @@ def _read_batch(suite: Path, name: str) -> Batch:
             f"{shown(path)} was changed after it was added (its folder is named by its hash); {REMEDY}"
         )
     content = CODEC.parse(data.decode("utf-8", "replace"), shown(path), REMEDY, _check)
-    programs = {one.name: program_from_json(list(one.program)) for one in content.scenes}
+    programs = {scene.name: program_from_json(list(scene.program)) for scene in content.scenes}
     return Batch(suite / name, content, programs)
 
 

@@ -55,9 +55,9 @@ class RenderedSuite:
         step = max(1, AT_ONCE // max(1, self.look.fresh))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            made = iter(self.renderer.render([scene for row in part for scene in row]))
+            pictures = iter(self.renderer.render([scene for row in part for scene in row]))
             for row in part:
-                yield tuple(images([next(made)])[0] for _ in row)
+                yield tuple(images([next(pictures)])[0] for _ in row)
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def read_scenes(batch: Batch) -> dict[str, Scene]:
             raise InputError(f"{where} lacks the scene of {scene.name}; {REMEDY}")
     every = everything()
     return {
-        batch.key(one): from_clevr(records[one.name], every, f"{where}: the scene of {one.name}")
-        for one in batch.content.scenes
+        batch.key(scene): from_clevr(records[scene.name], every, f"{where}: the scene of {scene.name}")
+        for scene in batch.content.scenes
     }
 
 

@@ -27,7 +27,7 @@ from trex.worlds.asking import ask_all, ask_mean
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
-Asked = tuple[Batch, BatchScene]
+InBatch = tuple[Batch, BatchScene]
 OnProgress = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
 HERE = Rendering()
 
@@ -94,26 +94,28 @@ class SuiteRun:
         other model fails on fewer.
         """
         both = self._in_both
-        return paired(_failed_before(both), [one.fails for one in both]) if both else None
+        return paired(_failed_before(both), [result.fails for result in both]) if both else None
 
     @property
     def paired_groups(self) -> Paired | None:
         """The same of groups of related scenes, each of which counts once."""
         both = self._in_both
-        groups = [one.group for one in both]
-        return paired(_failed_before(both), [one.fails for one in both], groups) if both else None
+        groups = [result.group for result in both]
+        return paired(_failed_before(both), [result.fails for result in both], groups) if both else None
 
     @property
     def _in_both(self) -> list[SceneResult]:
-        return [one for one in self.results if one.failed_before is not None and not one.is_selected]
+        return [
+            result for result in self.results if result.failed_before is not None and not result.is_selected
+        ]
 
     def of(self, change: Change) -> tuple[SceneResult, ...]:
         """The results with this change."""
-        return tuple(one for one in self.results if one.change is change)
+        return tuple(result for result in self.results if result.change is change)
 
     def record(self) -> LastRun:
         """What the next run compares with."""
-        return LastRun(self.model, {one.key: one.fails for one in self.results}, self.weights)
+        return LastRun(self.model, {result.key: result.fails for result in self.results}, self.weights)
 
     def sentences(self) -> tuple[str, ...]:
         """The counts, and the comparison with the last run, for the terminal."""
@@ -122,7 +124,7 @@ class SuiteRun:
         first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
         test, groups = self.paired, self.paired_groups
         if test is None or groups is None:
-            unasked = all(one.failed_before is None for one in self.results)
+            unasked = all(result.failed_before is None for result in self.results)
             why = (
                 f"No earlier run has asked these scenes{here}"
                 if unasked
@@ -142,7 +144,7 @@ class SuiteRun:
 
 
 def _failed_before(results: Sequence[SceneResult]) -> list[bool]:
-    return [bool(one.failed_before) for one in results]
+    return [bool(result.failed_before) for result in results]
 
 
 def read_suite(suite: Path) -> tuple[Batch, ...]:
@@ -183,19 +185,19 @@ def run_suite(
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
             on_progress("scenes", number, len(scenes))
-            said = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
-            results.append(replace(said, is_selected=any(batch.content.is_by(*one) for one in names)))
+            result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
+            results.append(replace(result, is_selected=any(batch.content.is_by(*name) for name in names)))
         on_progress("scenes", len(scenes), len(scenes))
     return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
 
 
-def _weights(model: ClevrModel, asked: Asked) -> str:
-    batch, scene = asked
+def _weights(model: ClevrModel, pair: InBatch) -> str:
+    batch, scene = pair
     bound = bound_to(model, question_of(scene.question, batch.program(scene)))
     return weights_fingerprint(model.name, bound)
 
 
-def scenes_of(batches: Sequence[Batch]) -> Iterator[Asked]:
+def scenes_of(batches: Sequence[Batch]) -> Iterator[InBatch]:
     """The scenes of all batches, each with its batch."""
     return ((batch, scene) for batch in batches for scene in batch.content.scenes)
 
@@ -205,26 +207,28 @@ def ask_scene(
 ) -> SceneResult:
     """Ask a model about the pictures of a scene, and judge its mean probabilities."""
     question = question_of(scene.question, batch.program(scene))
-    said = ask_mean(model, pictures, question)
+    best = ask_mean(model, pictures, question)
     return SceneResult(
         batch.key(scene),
         question.text,
         scene.truth,
-        said.answer,
-        said.probability,
+        best.answer,
+        best.probability,
         failed_before,
         group=batch.group(scene),
     )
 
 
-def _stored(asked: Asked) -> Pictures:
-    batch, scene = asked
+def _stored(pair: InBatch) -> Pictures:
+    batch, scene = pair
     return (batch.picture(scene),)
 
 
-def _check_asked(model: ClevrModel, scenes: Sequence[Asked], preset: str) -> None:
+def _check_asked(model: ClevrModel, scenes: Sequence[InBatch], preset: str) -> None:
     """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
-    questions = list(dict.fromkeys(question_of(one.question, batch.program(one)) for batch, one in scenes))
+    questions = list(
+        dict.fromkeys(question_of(scene.question, batch.program(scene)) for batch, scene in scenes)
+    )
     for question in questions:
         bound_to(model, question)
     width, height = picture_size(RenderSection(preset=preset))
@@ -240,7 +244,8 @@ def cases(suite: Path, done: SuiteRun, *, strict: bool) -> list[Case]:
     """One case a scene, in a group for each look; failures that are known are skipped, with the reason."""
     group = suite.resolve().name + (f" ({done.look.name})" if done.look.words else "")
     return [
-        Case(one.key, group, _status(one, strict), f"{one.change.value}: {one.words}") for one in done.results
+        Case(result.key, group, _status(result, strict), f"{result.change.value}: {result.words}")
+        for result in done.results
     ]
 
 
