@@ -19,6 +19,11 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def with_article(words: str) -> str:
+    """The words with their article: "a cube", "an object"."""
+    return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
+
+
 def span(seconds: float) -> str:
     """A duration in words: "3 h 05 min", "2 min 10 s", "40 s"."""
     minutes, rest = divmod(round(seconds), 60)

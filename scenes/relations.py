@@ -1,15 +1,11 @@
-"""CLEVR's relations left, right, front and behind, as lists and graph."""
+"""CLEVR's relations left, right, front and behind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from trex.scenes.scene import ATTRIBUTES, Scene, Vec3
+from trex.scenes.scene import Scene, Vec3
 from trex.scenes.validity import BEHIND, RIGHT
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 _RIGHT: Vec3 = (*RIGHT, 0.0)
 _BEHIND: Vec3 = (*BEHIND, 0.0)
@@ -41,16 +37,3 @@ def _beyond(places: Iterable[tuple[float, float]], origin: tuple[float, float], 
     dx, dy, _ = DIRECTIONS[name]
     x0, y0 = origin
     return [j for j, (x, y) in enumerate(places) if (x - x0) * dx + (y - y0) * dy > MARGIN]
-
-
-def relation_graph(scene: Scene) -> nx.MultiDiGraph:
-    """The scene as a graph: a node per object index, an edge j -> i with key "left" if j is left of i."""
-    import networkx as nx
-
-    graph = nx.MultiDiGraph()
-    for index, item in enumerate(scene.objects):
-        names = (*ATTRIBUTES, "x", "y", "rotation")
-        graph.add_node(index, **{name: getattr(item, name) for name in names})
-    for name, rows in related(scene).items():
-        graph.add_edges_from((j, i, name) for i, row in enumerate(rows) for j in row)
-    return graph

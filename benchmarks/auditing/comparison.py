@@ -33,9 +33,9 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.family import Family, Rules
 from trex.auditing.sweeping.examine import Asker
-from trex.scenes.conditions import Facts, facts_of
+from trex.families.family import Family
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
 
@@ -89,7 +89,7 @@ def compared(fault: Fault, n: int, fresh: int) -> list[dict[str, object]]:
     one = swept(fault.view, fault.cap, n, fault.revoked)
     scenes = fresh_scenes(fault, fresh)
     active = np.array([shows(fault, facts, number, one.asker) for number, facts in scenes], dtype=np.bool_)
-    failing = sum(bool(row.mistakes) for _, row in (*one.made, *one.rest))
+    failing = sum(bool(row.mistakes) for _, row in (*one.training, *one.held_out))
     methods = {"audit": audit_sentences(one), "tree": tree_sentences(one), "random testing": []}
     return [
         {"fault": fault.name, "method": name, "scenes": n, "failing_scenes": failing}
@@ -101,13 +101,12 @@ def compared(fault: Fault, n: int, fresh: int) -> list[dict[str, object]]:
 def audit_sentences(one: Swept) -> list[Sentence]:
     """The confirmed families."""
     with tempfile.TemporaryDirectory() as folder:
-        found, _ = judged(Path(folder), one, families_of(one), one.rest, {})
-    rules = Rules(CLEVR)
+        found, _ = judged(Path(folder), one, families_of(one), one.held_out, {})
 
     def holds(family: Family) -> Holds:
         def any_unit(facts: Facts, number: int, asker: Asker) -> bool:
             asked = asker.asked(facts.scene, number) if family.symptom.level == "question" else []
-            return bool(rules.holds(family, facts, asked).any())
+            return bool(family.holds(facts, asked).any())
 
         return any_unit
 

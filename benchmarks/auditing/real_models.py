@@ -24,35 +24,35 @@ from benchmarks.auditing.trees import Bools, Slice, members, mistaken, p_value, 
 from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
-from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.findings import (
     Share,
-    belonging,
-    borne_out,
     clustered_share,
+    counted_in,
     covered,
     findings,
-    seen_in,
+    memberships_of,
+    significant,
 )
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
 from trex.auditing.work import FRESH, SWEPT, TESTS, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.inference.statistics.discoveries import discoveries
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.trials.lines import read_lines
 from trex.worlds.world import open_model
 
 Row = tuple[Facts, Examined]
 
 
-class Told(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence in the fresh scenes: in how many its conditions hold, and in how many of these the model fails so."""
 
     words: str
     holds: int
     fails: int
-    is_borne_out: bool
+    is_significant: bool
 
     @property
     def precision(self) -> float:
@@ -96,37 +96,39 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
 
 def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
     """Those of the confirmed families."""
-    owners = belonging(grouped.families, grouped.rest)
+    memberships = memberships_of(grouped.families, grouped.held_out)
     tested = read_lines(work.folder / TESTS, TESTED)
     confirmed = [
-        one for one in findings(grouped.seen, tested, owners, work.settings.severity) if one.is_confirmed
+        one
+        for one in findings(grouped.results, tested, memberships, work.settings.severity)
+        if one.is_confirmed
     ]
     scenes = situations(fresh, work.asker)
-    seen = seen_in([one.family for one in confirmed], scenes)
-    again = borne_out(seen)
-    said = [
-        Told(one.words, len(each.inside), len(each.failures), k in again)
-        for k, (one, each) in enumerate(zip(confirmed, seen, strict=True))
+    results = counted_in([one.family for one in confirmed], scenes)
+    again = significant(results)
+    sentences = [
+        Sentence(one.words, len(each.inside), len(each.failures), k in again)
+        for k, (one, each) in enumerate(zip(confirmed, results, strict=True))
     ]
-    share = covered(belonging(grouped.families, scenes), {one.number for one in confirmed})
-    return figures(said) | {"recall": rounded(share)}
+    share = covered(memberships_of(grouped.families, scenes), {one.number for one in confirmed})
+    return figures(sentences) | {"recall": rounded(share)}
 
 
 def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str, object]:
-    """Those of the leaves that the judging scenes bear out."""
+    """Those of the leaves that the held-out scenes confirm."""
     n = work.settings.scenes
     leaves = slices(Swept(list(grouped.rows[:n]), list(grouped.rows[n:]), work.asker, Book()))
     wrong = [mistaken(row) for row in fresh]
     inside = members(leaves, fresh, work.asker)
     again = discoveries(np.array([p_value(holds, fresh) for holds in inside]))
-    said = [
-        _told(leaf, holds, wrong, bool(ok)) for leaf, holds, ok in zip(leaves, inside, again, strict=True)
+    sentences = [
+        _sentence(leaf, holds, wrong, bool(ok)) for leaf, holds, ok in zip(leaves, inside, again, strict=True)
     ]
     held = [
         int((np.any([holds[k] for holds in inside], axis=0) & wrong[k]).sum()) if leaves else 0
         for k in range(len(fresh))
     ]
-    return figures(said) | {"recall": rounded(clustered_share(held, [int(bad.sum()) for bad in wrong]))}
+    return figures(sentences) | {"recall": rounded(clustered_share(held, [int(bad.sum()) for bad in wrong]))}
 
 
 def rounded(share: Share) -> list[float]:
@@ -134,20 +136,20 @@ def rounded(share: Share) -> list[float]:
     return [round(value, 3) for value in (share.value, *share.interval)]
 
 
-def _told(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again: bool) -> Told:
+def _sentence(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again: bool) -> Sentence:
     fails = [bool((inside & bad).any()) for inside, bad in zip(holds, wrong, strict=True) if inside.any()]
-    return Told(f"leaf {leaf.leaf}", len(fails), sum(fails), again)
+    return Sentence(f"leaf {leaf.leaf}", len(fails), sum(fails), again)
 
 
-def figures(said: Sequence[Told]) -> dict[str, object]:
-    """All sentences, and the most precise one that is borne out again."""
-    again = [one for one in said if one.is_borne_out]
+def figures(sentences: Sequence[Sentence]) -> dict[str, object]:
+    """All sentences, and the most precise one that is significant again."""
+    again = [one for one in sentences if one.is_significant]
     best = max(again, key=lambda one: one.precision, default=None)
     return {
-        "sentences": len(said),
+        "sentences": len(sentences),
         "borne_out_again": len(again),
-        "precision": [round(one.precision, 3) for one in said],
-        "holds": [one.holds for one in said],
+        "precision": [round(one.precision, 3) for one in sentences],
+        "holds": [one.holds for one in sentences],
         "best": best.words if best else "",
     }
 

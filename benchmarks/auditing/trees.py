@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.trex.auditing.in_memory import Row, Swept
-from trex.auditing.grouping.question_conditions import question_conditions, question_rows
 from trex.auditing.judging.findings import more_than_elsewhere
 from trex.auditing.sweeping.examine import Asker
 from trex.inference.statistics.discoveries import discoveries
-from trex.scenes.conditions import Facts, object_conditions, object_rows, scene_conditions
+from trex.scenes.conditions import (
+    object_conditions,
+    object_rows,
+    question_conditions,
+    question_rows,
+    scene_conditions,
+)
+from trex.scenes.graph import Facts
 from trex.scenes.vocabulary import CLEVR
 
 LEAST_QUESTIONS = 20  # in a leaf
@@ -47,15 +53,17 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
     """The leaves whose questions are mistaken more often than others in scenes that the tree was not made from."""
     from sklearn.tree import DecisionTreeClassifier
 
-    table = np.concatenate([features(facts, row.scene, one.asker) for facts, row in one.made])
-    wrong = np.concatenate([mistaken(row) for row in one.made])
+    table = np.concatenate([features(facts, row.scene, one.asker) for facts, row in one.training])
+    wrong = np.concatenate([mistaken(row) for row in one.training])
     if not wrong.any():
         return []
     tree = DecisionTreeClassifier(
         max_leaf_nodes=MAX_LEAVES, min_samples_leaf=LEAST_QUESTIONS, random_state=seed
     ).fit(table, wrong)
     leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
-    p_values = np.array([p_value(inside, one.rest) for inside in members(leaves, one.rest, one.asker)])
+    p_values = np.array(
+        [p_value(inside, one.held_out) for inside in members(leaves, one.held_out, one.asker)]
+    )
     return [leaf for leaf, named in zip(leaves, discoveries(p_values), strict=True) if named]
 
 

@@ -25,16 +25,15 @@ from tests.trex.auditing.judging.test_whole_sentence import (
 from tests.trex.explain.test_truth import REMOVALS, Counts, as_one_more, made_of, scene_of
 from tests.worlds.explained_worlds import ALL_BUT_SALIENCY, coded_run, found
 from trex.auditing.beside import Other, beside
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.sentences import family_words
-from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.findings import Finding, belonging, findings, held_out
-from trex.auditing.judging.way import Way
+from trex.auditing.judging.findings import Finding, findings, in_held_out, memberships_of
+from trex.auditing.judging.membership import Membership
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.records import Examined, Mistake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.explain.causes import causes
 from trex.explain.explain_scene import explain_scene
 from trex.explain.words import sentence, sentences
+from trex.families.discover import discover
 from trex.inference.attribution.blame import Blame
 from trex.scenes.misreading import Misreading
 from trex.scenes.questions.families import FAMILIES, SceneQuestion
@@ -64,27 +63,27 @@ def colored(value: str, part: slice) -> list[Row]:
 )
 def test_a_color_that_a_slice_is_named_after(rest: str, words: str) -> None:
     """Descriptions of slices are made from the examples that formed them, and others are asked for errors alone."""
-    families = group(situations(colored("green", MADE), ASKER), CLEVR)
-    assert "is seen as green" in family_words(families[0])
-    (seen, *_) = held_out(families, situations(colored(rest, REST), ASKER))
-    assert words in family_words(seen.family) and seen.p_value < 0.01
+    families = discover(situations(colored("green", MADE), ASKER), CLEVR)
+    assert "is seen as green" in families[0].words
+    (seen, *_) = in_held_out(families, situations(colored(rest, REST), ASKER))
+    assert words in seen.family.words and seen.p_value < 0.01
 
 
 def test_a_value_that_made_scenes_do_not_agree_on_is_not_named_later() -> None:
     """The judging scenes may take a value away; they must not add the one that they happen to show."""
-    families = group(situations(rows_of(mostly_other, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(mostly_other, MADE), ASKER), CLEVR)
     assert families[0].value == ""
-    (seen, *_) = held_out(families, situations(rows_of(cube, REST), ASKER))
-    assert "another shape" in family_words(seen.family)
+    (seen, *_) = in_held_out(families, situations(rows_of(cube, REST), ASKER))
+    assert "another shape" in seen.family.words
 
 
 def found_in(see: object, tested: object = None) -> list[Finding]:
-    families = group(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
     judging = situations(rows_of(mostly_cube, REST), ASKER)
-    seen = held_out(families, judging)
-    every = [(k, row) for k, each in enumerate(seen) for row in judging if row.one.misread]
-    stay = [replace(asked_again(True, 0.97, family=k), scene=row.one.scene) for k, row in every]
-    return findings(seen, stay, belonging([one.family for one in seen], judging), {})
+    seen = in_held_out(families, judging)
+    every = [(k, row) for k, each in enumerate(seen) for row in judging if row.examined.misread]
+    stay = [replace(asked_again(True, 0.97, family=k), scene=row.examined.scene) for k, row in every]
+    return findings(seen, stay, memberships_of([one.family for one in seen], judging), {})
 
 
 def test_a_folder_of_an_older_audit_does_not_show_its_other_examples() -> None:
@@ -130,10 +129,10 @@ def test_an_answer_that_is_wrong_otherwise_does_not_bear_a_sentence_out(
     ]
     scene, read = Scene(tuple(items), Nuisances()), Misreading(kind, 0, value)  # type: ignore[arg-type]
     one = Examined(0, (), (Mistake(0, 0),), (read,), (), ())
-    rows = group(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    rows = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
     family = replace(rows[0], symptom=replace(rows[0].symptom, what=kind))
     question = SceneQuestion(FAMILIES[0], count("sphere"), "2")
-    assert Way(family, one, CLEVR).is_failure(scene, one.mistakes[0], question, said) == is_failure
+    assert Membership(family, one, CLEVR).is_failure(scene, one.mistakes[0], question, said) == is_failure
 
 
 # Explanations

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.references.official_clevr import SCENES, raw, scenes_by_picture
 from tests.references.scene_strategies import scenes
 from trex.scenes import relations
-from trex.scenes.relations import DIRECTIONS, related, relation_graph
+from trex.scenes.relations import DIRECTIONS, related
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 
 OPPOSITE = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
@@ -55,17 +55,6 @@ def test_relations_are_antisymmetric(scene: Scene) -> None:
             assert i not in row
             assert all(i in rows[OPPOSITE[name]][j] for j in row)
             assert all(i not in lists[j] for j in row)
-
-
-@given(scenes())
-def test_graph_holds_the_relations_and_the_attributes(scene: Scene) -> None:
-    graph = relation_graph(scene)
-    assert sorted(graph) == list(range(len(scene.objects)))
-    assert all(graph.nodes[i]["color"] == item.color for i, item in enumerate(scene.objects))
-    edges = {
-        (j, i, name) for name, lists in related(scene).items() for i, row in enumerate(lists) for j in row
-    }
-    assert set(graph.edges(keys=True)) == edges
 
 
 @pytest.mark.parametrize("name", SCENES)

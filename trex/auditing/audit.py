@@ -7,16 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.situation import Situation, situations
 from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.confirm import Confirmer
-from trex.auditing.judging.findings import Finding, HeldOut, Share, belonging, covered, findings, held_out
+from trex.auditing.judging.findings import (
+    Finding,
+    HeldOut,
+    Share,
+    covered,
+    findings,
+    in_held_out,
+    memberships_of,
+)
 from trex.auditing.judging.fresh import Fresh, in_fresh_scenes
 from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.judging.not_found import LookedFor, looked_for
 from trex.auditing.judging.probe import Prober, probe_shares
+from trex.auditing.judging.situations import ExaminedScene, situations
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
@@ -35,12 +41,14 @@ from trex.auditing.sweeping.records import (
 from trex.auditing.sweeping.sweep import Sweep, facts_again
 from trex.auditing.work import FRESH_SIZE, MANIFEST, PROBES, TESTS, SweepLog, Work, known_fresh
 from trex.bank.bank import Bank
+from trex.families.discover import discover
+from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.render.renderer import SceneRenderer
 from trex.runs.manifest import answers_alike
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
 from trex.trials.lines import Lines
 
@@ -56,7 +64,7 @@ class Audit:
     findings: tuple[Finding, ...]
     by_question: tuple[Row, ...]
     coverage: Share
-    rest: Sequence[tuple[Facts, Examined]]  # the held-out scenes
+    held_out: Sequence[tuple[Facts, Examined]]
     asker: Asker
     looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
     probes: Mapping[
@@ -68,7 +76,7 @@ class Audit:
     @property
     def scenes(self) -> dict[int, Facts]:
         """The held-out scenes, by number."""
-        return {one.scene: known for known, one in self.rest}
+        return {one.scene: known for known, one in self.held_out}
 
     @property
     def confirmed(self) -> tuple[Finding, ...]:
@@ -78,16 +86,20 @@ class Audit:
 
 @dataclass(frozen=True)
 class Grouped:
-    """The scenes of a finished sweep, those that made the families, and what the held-out rest says of these.
+    """The scenes of a finished sweep in two parts, and what the families of the first show in the second.
 
-    `families` are worded as the held-out scenes bear them out, in the order in which they were made.
+    Families are worded as the held-out scenes allow, in the order in which they were discovered.
     """
 
     rows: Sequence[tuple[Facts, Examined]]
-    made: Sequence[Situation]
-    rest: Sequence[Situation]
-    families: Sequence[Family]
-    seen: Sequence[HeldOut]
+    training: Sequence[ExaminedScene]
+    held_out: Sequence[ExaminedScene]
+    results: Sequence[HeldOut]
+
+    @property
+    def families(self) -> list[Family]:
+        """The families."""
+        return [one.family for one in self.results]
 
 
 def audit(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> Audit:
@@ -152,13 +164,13 @@ def _carried_out(work: Work, on_progress: OnProgress) -> Audit:
         swept, *further = [_examined(work, one, bank, on_progress) for one in work.sweeps]
         grouped = grouped_scenes(work, bank, swept, on_progress)
         fresh = examined_scenes(bank, work.total, further[0]) if further else []
-    owners = belonging(grouped.families, grouped.rest)
-    rest = grouped.rows[settings.scenes :]
-    scenes = {one.scene: known for known, one in rest}
+    memberships = memberships_of(grouped.families, grouped.held_out)
+    held_out = grouped.rows[settings.scenes :]
+    scenes = {one.scene: known for known, one in held_out}
     renderer = work.open_renderer()
     try:
-        tested = _tested(folder, renderer, asker, grouped.seen, settings.tested, on_progress)
-        found = findings(grouped.seen, tested, owners, settings.severity)
+        tested = _tested(folder, renderer, asker, grouped.results, settings.tested, on_progress)
+        found = findings(grouped.results, tested, memberships, settings.severity)
         chosen = [one for one in found if one.is_confirmed]
         probes = _probes(folder, Prober(renderer, asker, work.probed), chosen, scenes, on_progress)
     finally:
@@ -168,10 +180,10 @@ def _carried_out(work: Work, on_progress: OnProgress) -> Audit:
         settings,
         tuple(found),
         tuple(by_question([one for _, one in grouped.rows])),
-        covered(owners, {one.number for one in chosen}),
-        rest,
+        covered(memberships, {one.number for one in chosen}),
+        held_out,
         asker,
-        looked_for(rest),
+        looked_for(held_out),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
         leanings(grouped.rows, asker),
         _in_fresh(work, grouped, {one.number for one in chosen}, fresh) if fresh else None,
@@ -182,7 +194,7 @@ def _in_fresh(
     work: Work, grouped: Grouped, confirmed: set[int], fresh: Sequence[tuple[Facts, Examined]]
 ) -> Fresh:
     scenes = situations(fresh, work.asker)
-    parts = grouped.made, grouped.rest
+    parts = grouped.training, grouped.held_out
     return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
@@ -207,24 +219,23 @@ def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progres
     """The families of a finished sweep; a function of its lines alone."""
     rows = examined_scenes(bank, 0, swept[: work.total])
     scenes = situations(rows, work.asker)
-    made, rest = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
+    training, held_out = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
     on_progress("rules", 0, 1)
-    seen = held_out(group(made, work.prior.vocabulary), rest)
-    return Grouped(rows, made, rest, [one.family for one in seen], seen)
+    return Grouped(rows, training, held_out, in_held_out(discover(training, work.prior.vocabulary), held_out))
 
 
 def _tested(
     folder: Path,
     renderer: SceneRenderer,
     asker: Asker,
-    seen: Sequence[HeldOut],
+    results: Sequence[HeldOut],
     most: int,
     on_progress: OnProgress,
 ) -> list[Tested]:
     """Failures of each family at the deciding look, at most so many."""
     with Lines(folder / TESTS, TESTED) as log:
-        for number, one in enumerate(seen):
-            on_progress("families", number, len(seen))
+        for number, one in enumerate(results):
+            on_progress("families", number, len(results))
             Confirmer(renderer, asker).confirm(number, one.family, one.askable[:most], log)
         return list(log.values)
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Finding
+from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import EXAMINED, REMEDY, Examined, Settings, read_settings
 from trex.auditing.work import MANIFEST, SWEPT
+from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired, paired
 from trex.runs.checked_lines import read_checked
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 
 SAME = (
     "world",
@@ -84,17 +84,20 @@ def read_other(folder: Path, settings: Settings) -> Other:
     )
 
 
-def beside(rest: Sequence[Row], other: Other, confirmed: Sequence[Finding], asker: Asker) -> Beside:
+def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], asker: Asker) -> Beside:
     """How two models compare in the held-out scenes; `asker` is the first model's, whose questions are the same."""
-    rows = [(facts, mine, theirs) for (facts, mine), theirs in zip(rest, other.examined, strict=True)]
+    rows = [(facts, mine, theirs) for (facts, mine), theirs in zip(held_out, other.examined, strict=True)]
     mistakes = paired(
         [bool(mine.mistakes) for _, mine, _ in rows], [bool(theirs.mistakes) for *_, theirs in rows]
     )
-    both = [(Situation(facts, mine, asker), Situation(facts, theirs, asker)) for facts, mine, theirs in rows]
+    both = [
+        (ExaminedScene(facts, mine, asker), ExaminedScene(facts, theirs, asker))
+        for facts, mine, theirs in rows
+    ]
     return Beside(other.model, mistakes, {one.number: _family(one.family, both) for one in confirmed})
 
 
-def _family(family: Family, rows: Sequence[tuple[Situation, Situation]]) -> Paired:
+def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]]) -> Paired:
     first, second = list[bool](), list[bool]()
     for mine, theirs in rows:
         failed, n, _ = mine.failing(family)

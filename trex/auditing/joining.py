@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from trex.auditing.audit import Grouped, OnProgress, check_same, grouped_scenes, known_failures
 from trex.auditing.judging.confirm import Confirmer
-from trex.auditing.judging.findings import belonging, findings
+from trex.auditing.judging.findings import findings, memberships_of
 from trex.auditing.judging.probe import Prober
 from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
@@ -137,16 +137,16 @@ def _render_failures(
     """Render what the leader will need for the families that it has not begun: the last first."""
     asker, tested = work.asker, work.settings.tested
     with Lines(scratch / TESTS, TESTED) as log:
-        for number in reversed(range(len(grouped.seen))):
+        for number in reversed(range(len(grouped.results))):
             if _is_begun(work.folder / TESTS, TESTED, number):
                 break
-            on_progress("families", number, len(grouped.seen))
-            one = grouped.seen[number]
+            on_progress("families", number, len(grouped.results))
+            one = grouped.results[number]
             Confirmer(renderer, asker).confirm(number, one.family, one.askable[:tested], log)
-    n_tested = sum(min(len(one.askable), tested) for one in grouped.seen)
+    n_tested = sum(min(len(one.askable), tested) for one in grouped.results)
     rows = waited_for(work.folder / TESTS, TESTED, n_tested)
-    owners = belonging(grouped.families, grouped.rest)
-    found = findings(grouped.seen, rows, owners, work.settings.severity)
+    memberships = memberships_of(grouped.families, grouped.held_out)
+    found = findings(grouped.results, rows, memberships, work.settings.severity)
     chosen = [one for one in found if one.is_confirmed]
     scenes = {one.scene: known for known, one in grouped.rows[work.settings.scenes :]}
     prober = Prober(renderer, asker, work.probed)

@@ -96,7 +96,7 @@ def perform(
     other = None if options.beside is None else read_other(options.beside, work.settings)
     on_begin(work.folder)
     done = audit(work, on_progress)
-    compared = None if other is None else beside(done.rest, other, done.confirmed, done.asker)
+    compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, options.model, options.asked)
     leads = write_leads(work.folder, done.leanings, template, options.searched, search)
     page = write_report(done, work.prior.vocabulary, leads, compared)

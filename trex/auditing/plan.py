@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 
-from trex.auditing.grouping.family import SYMPTOMS
 from trex.auditing.judging.confirm import SHOWN
 from trex.auditing.judging.flips import TRIED
 from trex.auditing.judging.probe import CHANGES
@@ -16,6 +15,7 @@ from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import question_of
+from trex.families.symptom import SYMPTOMS
 from trex.foundation.errors import InputError, unknown
 from trex.query.schema import RenderSection
 from trex.scenes.prior import ScenePrior

@@ -1,4 +1,4 @@
-"""What is to blame in each explained hit, in a form that other hits can share; and the results grouped by it."""
+"""The objects responsible for each explained hit, in a form that hits can share; and results grouped by them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
+from trex.families.relatives import Responsible, responsible
 from trex.runs.folder import RunFolder
 from trex.runs.record import Record
-from trex.scenes.appearance import Appearance, appearance
+from trex.scenes.graph import facts_of, scene_graph
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import Results, read_results
@@ -18,8 +19,8 @@ MATTERS = 0.5  # an attribute counts if at least this share of its other values 
 
 def causes(
     explanations: Mapping[str, Explanation], vocabulary: Vocabulary
-) -> dict[str, frozenset[Appearance]]:
-    """The objects to blame as they appear, by the hit's picture.
+) -> dict[str, frozenset[Responsible]]:
+    """The objects responsible, by the hit's picture.
 
     Empty where no removal is a flip (of a failure: none makes the model right), and where the control failed.
     """
@@ -27,10 +28,10 @@ def causes(
 
 
 def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
-    """The results of a run whose hits are grouped by what is to blame, as far as they have been explained."""
+    """The results of a run whose hits are grouped by the objects responsible, as far as they have been explained."""
     explanations = read_explanations(folder)
-    blamed = causes(explanations, folder.manifest.vocabulary) if explanations else {}
-    return read_results(folder.manifest, records, blamed)
+    found = causes(explanations, folder.manifest.vocabulary) if explanations else {}
+    return read_results(folder.manifest, records, found)
 
 
 def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
@@ -50,10 +51,10 @@ def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
     return tuple(decide) or ATTRIBUTES
 
 
-def _cause(made: Explanation, vocabulary: Vocabulary) -> frozenset[Appearance]:
+def _cause(made: Explanation, vocabulary: Vocabulary) -> frozenset[Responsible]:
     if not made.blame.is_flip or not made.control.is_exact:
         return frozenset()
+    graph = scene_graph(facts_of(made.scene, vocabulary))
     return frozenset(
-        appearance(made.scene, index, vocabulary, deciding_attributes(made, index))
-        for index in made.blame.parts
+        responsible(graph, index, deciding_attributes(made, index)) for index in made.blame.parts
     )

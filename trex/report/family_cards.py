@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trex.families.family import Family
+from trex.families.relatives import Families
 from trex.foundation.percent import percent
 from trex.foundation.words import capitalized, counted
-from trex.search.families import Families
-from trex.search.family import Family
 from trex.worlds.description import Noun
 
 ALONE = "alone"  # the filter's value for all hits that are no family's

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trex.explain.view import ExplanationView
+from trex.families.relatives import Families
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
@@ -16,7 +17,6 @@ from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CONTROL, CONTROLS
 from trex.runs.world_of import world_of
-from trex.search.families import Families
 from trex.search.hit import Hit
 from trex.trials.confirmation import EnlargedLook
 from trex.trials.hits import read_misses

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trex.explain.view import make_explanation_view
+from trex.families.relatives import family_count_words, family_rule
 from trex.foundation.percent import percent
 from trex.foundation.words import span
 from trex.inference.statistics.diagnostics import by_chain
@@ -27,7 +28,6 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import read_sessions
 from trex.runs.world_of import world_of
-from trex.search.families import family_count_words, family_rule
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
 from trex.trials.accuracy import check_words

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from trex.families.relatives import Families, Member, Responsible, distinct_words, group, with_rates
 from trex.foundation.errors import RunError
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
@@ -17,9 +18,6 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.runs.world_of import world_of
-from trex.scenes.appearance import Appearance
-from trex.search.families import Families, Member, distinct_words, group
-from trex.search.family import Family, family_rates, family_words
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
 from trex.search.judging.endings import corrected, related
@@ -39,7 +37,7 @@ from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
 
-Blamed = Mapping[str, frozenset[Appearance]]
+ByPicture = Mapping[str, frozenset[Responsible]]
 NO_CONTROL = (
     "No positive control could be run: for an easier level set of known mass (about 1\u00a0%) at least 100 prior draws "
     "with different scores are needed; raise search.prior_scenes."
@@ -90,10 +88,12 @@ class Results:
         return self.conclusion.ending.value
 
 
-def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed | None = None) -> Results:
+def read_results(
+    manifest: Manifest, records: Sequence[Record], responsible: ByPicture | None = None
+) -> Results:
     """The results of a run; needs at least one prior draw.
 
-    `blamed` maps a hit's picture to the objects to blame as they appear, for hits that have been explained.
+    `responsible` maps a hit's picture to the objects responsible, for hits that have been explained.
     """
     target, options = manifest.target, manifest.query.search
     sample = prior_sample(records, target, options)
@@ -105,7 +105,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], blamed: Blamed |
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
     scenes = sorted_hits(manifest, found.found)
-    families = _families(manifest, scenes, found, sample, blamed or {})
+    families = _families(manifest, scenes, found, sample, responsible or {})
     examples = distinct_words(world_of(manifest).noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(records, chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
@@ -163,29 +163,19 @@ def _calibration(manifest: Manifest, records: Sequence[Record]) -> Calibration |
 
 
 def _families(
-    manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, blamed: Blamed
+    manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, responsible: ByPicture
 ) -> Families:
-    """The families of the hits, with their names and rates."""
-    members = _members(manifest, scenes, sample, blamed)
-    families = group(members)
-    places = [
-        [place for place, number in enumerate(families.numbers) if number == one]
-        for one in range(1, families.count + 1)
+    """The families of the hits, with their rates."""
+    members, world = _members(manifest, scenes, sample, responsible), world_of(manifest)
+    prior, selection = sample.counted
+    draws = [
+        (draw.z, manifest.target.is_hit(draw.evaluation.log_probs) and to_stored(draw.z) not in found.lost)
+        for draw in prior
     ]
-    world = world_of(manifest)
     zs = [member.z for member in members]
-    rates = family_rates(places, zs, found.lost, sample, manifest.target, world.are_distinct)
-    known = tuple(
-        Family(
-            number,
-            family_words([zs[k] for k in of], [members[k].blamed for k in of], world.noun),
-            tuple(of),
-            rate,
-            any(members[k].blamed for k in of),
-        )
-        for number, (of, rate) in enumerate(zip(places, rates, strict=True), start=1)
+    return with_rates(
+        group(members, world.noun), zs, draws, (selection, sample.how_often.level), world.are_distinct
     )
-    return replace(families, known=known)
 
 
 def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
@@ -195,7 +185,9 @@ def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
     return ()
 
 
-def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, blamed: Blamed) -> list[Member]:
+def _members(
+    manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, responsible: ByPicture
+) -> list[Member]:
     """The hits with their origins."""
     index = {to_stored(draw.z): draw.index for draw in sample.draws}
     begun = {phase: _starts(manifest, phase, sample) for phase in {one.record.phase for one in scenes}}
@@ -206,7 +198,9 @@ def _members(manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, bla
         line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
         source: Hashable = (record.phase, record.index if is_prior else line)
         origin = record.index if is_prior else index[begun[record.phase][line]]
-        members.append(Member(from_stored(record.z), source, origin, blamed.get(record.picture, frozenset())))
+        members.append(
+            Member(from_stored(record.z), source, origin, responsible.get(record.picture, frozenset()))
+        )
     return members
 
 

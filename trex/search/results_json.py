@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from trex.search.family import Family
+from trex.families.family import Family
 from trex.search.hit import Hit
 from trex.search.results import Results
 from trex.worlds.latents import to_fields

@@ -16,7 +16,7 @@ from tests.worlds.banks import Telling, filled, picture_bytes, small_bank
 from trex.auditing.sweeping.records import Examined
 from trex.bank import store
 from trex.bank.store import Batches
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
 
 N = 48

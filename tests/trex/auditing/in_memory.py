@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.trex.auditing.planted_models import Book, Planted, View
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer
-from trex.auditing.judging.findings import Finding, HeldOut, belonging, covered, findings, held_out
+from trex.auditing.judging.findings import Finding, HeldOut, covered, findings, in_held_out, memberships_of
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import TESTED, Examined
+from trex.families.discover import discover
+from trex.families.family import Family
 from trex.inference.scoring import images
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
@@ -31,8 +31,8 @@ Row = tuple[Facts, Examined]
 class Swept(NamedTuple):
     """The examined scenes of a planted model, those that rules are made from first, and what examined them."""
 
-    made: list[Row]
-    rest: list[Row]
+    training: list[Row]
+    held_out: list[Row]
     asker: Asker
     book: Book
 
@@ -64,7 +64,7 @@ def swept_of(model: Callable[[Book], Planted], n: int, revoked: str = "", seed: 
 
 def families_of(one: Swept) -> list[Family]:
     """The families that the first half of the scenes shows."""
-    return group(situations(one.made, one.asker), CLEVR)
+    return discover(situations(one.training, one.asker), CLEVR)
 
 
 def judged(
@@ -72,11 +72,11 @@ def judged(
 ) -> tuple[list[Finding], float]:
     """The findings of families in these scenes, and the share of mistakes that confirmed families hold."""
     scenes = situations(rows, one.asker)
-    seen: list[HeldOut] = held_out(families, scenes)
+    seen: list[HeldOut] = in_held_out(families, scenes)
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, each in enumerate(seen):
             Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)
-        owners = belonging([one.family for one in seen], scenes)
+        owners = memberships_of([one.family for one in seen], scenes)
         found = findings(seen, log.values, owners, severity)
     confirmed = {each.number for each in found if each.is_confirmed}
     return found, covered(owners, confirmed).value
@@ -92,4 +92,4 @@ def audited(
 ) -> tuple[list[Finding], float]:
     """The findings of an audit of a planted model, and the share of mistakes that confirmed families hold."""
     one = swept(view, cap, n, revoked)
-    return judged(folder, one, families_of(one), one.rest, severity or {})
+    return judged(folder, one, families_of(one), one.held_out, severity or {})

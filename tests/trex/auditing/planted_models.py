@@ -13,7 +13,8 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
 from trex.render.picture import Picture
-from trex.scenes.conditions import BESIDE, FAR, LOW, Facts, facts_of
+from trex.scenes.conditions import BESIDE, FAR, LOW
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.programs import InvalidProgram, Step, execute_on

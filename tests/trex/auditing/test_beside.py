@@ -15,9 +15,12 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.auditing.beside import SAME, Beside, Other, beside, read_other
-from trex.auditing.grouping.family import Family, Rules, Symptom
 from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
 from trex.auditing.work import MANIFEST, SWEPT
+from trex.families.discover import conditions_of
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired
 from trex.scenes.vocabulary import CLEVR
@@ -38,17 +41,17 @@ def models() -> tuple[Swept, Swept, Swept]:
 
 
 def other(one: Swept, name: str = "other") -> Other:
-    return Other(name, tuple(row for _, row in one.rest))
+    return Other(name, tuple(row for _, row in one.held_out))
 
 
 def test_mistakes_are_paired_scene_by_scene(models: tuple[Swept, Swept, Swept]) -> None:
     first, second, third = models
-    wrong = [[bool(row.mistakes) for _, row in one.rest] for one in (first, second)]
-    found = beside(first.rest, other(second), [], first.asker).mistakes
+    wrong = [[bool(row.mistakes) for _, row in one.held_out] for one in (first, second)]
+    found = beside(first.held_out, other(second), [], first.asker).mistakes
     assert found.n == N // 2
     assert found.both == sum(a and b for a, b in zip(*wrong, strict=True))
     assert (found.both + found.only_first, found.both + found.only_second) == (sum(wrong[0]), sum(wrong[1]))
-    clean = beside(first.rest, other(third), [], first.asker).mistakes
+    clean = beside(first.held_out, other(third), [], first.asker).mistakes
     assert (clean.both, clean.only_second, clean.only_first) == (0, 0, sum(wrong[0]))
 
 
@@ -57,13 +60,13 @@ def test_a_family_of_one_model_is_not_blamed_on_the_other(
 ) -> None:
     """The other model errs too, but for another reason; beside itself a model fails in the same scenes."""
     first, second, _ = models
-    known = {one.key: one for one in Rules(CLEVR).conditions("object")}
-    family = Family(Symptom("object", "missed"), (known["size small"], known["far back"]), 0, 0, ())
-    found, _ = judged(tmp_path, first, [family], first.rest, {})
-    (against,) = beside(first.rest, other(second), found, first.asker).families.values()
+    known = {one.key: one for one in conditions_of(CLEVR)["object"]}
+    family = Family(Pattern.of((known["size small"], known["far back"])), Symptom("object", "missed"))
+    found, _ = judged(tmp_path, first, [family], first.held_out, {})
+    (against,) = beside(first.held_out, other(second), found, first.asker).families.values()
     assert against.only_first > 0 and against.both == against.only_second == 0
     assert against.n == found[0].holds.hits
-    (same,) = beside(first.rest, other(first), found, first.asker).families.values()
+    (same,) = beside(first.held_out, other(first), found, first.asker).families.values()
     assert (
         same.both == against.only_first and same.only_first == same.only_second == 0 and same.p_value == 1.0
     )
@@ -81,7 +84,7 @@ def write(folder: Path, one: Swept, lines: int = 5) -> Path:
     """The folder of another audit of two scenes and three held-out ones."""
     (folder / MANIFEST).write_text(SETTINGS.text(SETTINGS_MADE))
     with Lines(folder / SWEPT, EXAMINED) as log:
-        log.append([row for _, row in one.made][:lines])
+        log.append([row for _, row in one.training][:lines])
     return folder
 
 
@@ -90,7 +93,7 @@ def test_the_other_audit_is_read_and_left_as_it_is(
 ) -> None:
     before = {path: path.read_bytes() for path in write(tmp_path, models[0]).iterdir()}
     found = read_other(tmp_path, replace(SETTINGS_MADE, model="this", weights="v", tested=9))
-    assert found == Other("other", tuple(row for _, row in models[0].made[2:5]))
+    assert found == Other("other", tuple(row for _, row in models[0].training[2:5]))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -12,16 +12,18 @@ import pytest
 from tests.trex.auditing import in_memory
 from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, scenes, swept, swept_of
 from tests.trex.auditing.planted_models import Book, Miscounting, Planted, as_it_is
-from trex.auditing.grouping import situation
-from trex.auditing.grouping.family import Family, Rules, Symptom
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.findings import Finding, belonging, findings, held_out
+from trex.auditing.judging.findings import Finding, findings, in_held_out, memberships_of
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping import records
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined, Variants
-from trex.inference.subgroups.rules import gain
-from trex.scenes.conditions import Facts
+from trex.families.discover import conditions_of, discover
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.rules import gain
+from trex.families.symptom import Symptom
+from trex.scenes.conditions import object_rows
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Kind, Misreading
 from trex.scenes.vocabulary import CLEVR
 
@@ -29,7 +31,7 @@ AUDITS = 20
 SHARE = 0.06  # of the objects, misread in each way
 WAYS: tuple[Kind, ...] = ("color", "missed")
 ASKER = Asker(Planted(Book(), as_it_is), CLEVR, 1, 0, 0.9)
-OBJECT = Rules(CLEVR).conditions("object")
+OBJECT = conditions_of(CLEVR)["object"]
 
 
 class Counts(NamedTuple):
@@ -43,7 +45,7 @@ class Counts(NamedTuple):
 def test_a_model_without_a_mistake_has_no_family_in_twenty_audits() -> None:
     for seed in range(AUDITS):
         one = swept(as_it_is, n=FEW // 6, seed=seed)
-        assert not any(row.mistakes for _, row in (*one.made, *one.rest))
+        assert not any(row.mistakes for _, row in (*one.training, *one.held_out))
         assert families_of(one) == []
 
 
@@ -67,7 +69,7 @@ def by_chance(seed: int) -> Counts:
     order = rng.permutation(len(known))
     rows = [(known[k], misread(rng, known[k], int(k))) for k in order]
     made, rest = rows[: FEW // 2], rows[FEW // 2 :]
-    families = group(situations(made, ASKER), CLEVR)
+    families = discover(situations(made, ASKER), CLEVR)
     best = [best_fit(made, what) for what in WAYS]
     found, fits = judged(families, rest), judged(best, rest)
     return Counts(
@@ -91,13 +93,13 @@ def misread(rng: np.random.Generator, facts: Facts, number: int) -> Examined:
 def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
     """The findings of these scenes if every failure stays at the deciding look."""
     scenes = situations(rows, ASKER)
-    seen = held_out(families, scenes)
+    seen = in_held_out(families, scenes)
     stay = [
         records.Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
         for number, each in enumerate(seen)
         for _, one, _ in each.failures
     ]
-    return findings(seen, stay, belonging(families, scenes), {})
+    return findings(seen, stay, memberships_of(families, scenes), {})
 
 
 def best_fit(rows: list[Row], what: Kind) -> Family:
@@ -117,13 +119,13 @@ def best_fit(rows: list[Row], what: Kind) -> Family:
     best = int(
         np.argmax([gain(int(hit), int(case), total, n) for hit, case in zip(hits, cases, strict=True)])
     )
-    return Family(Symptom("object", what), (OBJECT[best],), int(cases[best]), int(hits[best]), ())
+    return Family(Pattern.of([OBJECT[best]]), Symptom("object", what))
 
 
 @cache
 def rows_of(number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """(objects, conditions) of a scene."""
-    return Rules(CLEVR).rows("object", scenes(FEW)[0][number], ())
+    return object_rows(scenes(FEW)[0][number], OBJECT)
 
 
 def conditions_of(facts: Facts) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -137,9 +139,9 @@ def miscounted() -> Swept:
 
 
 def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path: Path) -> None:
-    wrong = sum(len(one.mistakes) for _, one in (*miscounted.made, *miscounted.rest))
+    wrong = sum(len(one.mistakes) for _, one in (*miscounted.training, *miscounted.held_out))
     assert wrong > 60
-    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.rest, {})
+    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.held_out, {})
     assert not any(one.is_confirmed for one in found)
     assert held == 0.0
 
@@ -149,6 +151,6 @@ def test_against_all_questions_it_would_be_one(
 ) -> None:
     """The planted bug: no answer to a question that asks for a color counts too few, so those that ask for a number
     stand out."""
-    monkeypatch.setattr(situation, "can_fail", lambda symptom, units, truths: np.ones(units, dtype=np.bool_))
-    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.rest, {})
+    monkeypatch.setattr(Symptom, "can_show", lambda symptom, units, truths: np.ones(units, dtype=np.bool_))
+    found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.held_out, {})
     assert [one.words for one in found if one.is_confirmed] and held > 0.5

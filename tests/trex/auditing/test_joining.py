@@ -22,7 +22,7 @@ from trex.auditing.work import FRESH_PARTS
 from trex.bank.bank import bank_of
 from trex.bank.named import bank_world
 from trex.clevr_models.fake import FakeModel
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
 

@@ -13,7 +13,7 @@ from trex.auditing.judging.by_question import by_question
 from trex.auditing.judging.not_found import looked_for
 from trex.auditing.sweeping.records import EXAMINED, Answer, Examined
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.trials.lines import Lines
 
 SCENES, QUESTIONS = 2000, 50
@@ -40,7 +40,7 @@ def write(path: Path, known: Rows) -> None:
 def test_one_hundred_thousand_questions_fit_into_little_memory(tmp_path: Path) -> None:
     """Reading the log back, the table of questions and the bounds; pictures and scenes are not held."""
     one = swept(as_it_is, CAP, n=12)
-    known = [*one.made, *one.rest]
+    known = [*one.training, *one.held_out]
     write(tmp_path / "swept.jsonl", known)
     tracemalloc.start()
     with Lines(tmp_path / "swept.jsonl", EXAMINED) as log:

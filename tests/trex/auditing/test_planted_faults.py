@@ -19,10 +19,12 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.family import Family, Symptom
-from trex.auditing.judging.way import mistakes_of
+from trex.auditing.judging.membership import mistakes_of
 from trex.auditing.sweeping.records import Examined, Mistake
-from trex.scenes.conditions import Facts
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 
@@ -60,7 +62,7 @@ def test_the_first_family_names_the_planted_conditions(
 ) -> None:
     found, share = audited(tmp_path, view, n=FEW)
     first = found[0]
-    assert first.is_confirmed and {one.key for one in first.family.conditions} == conditions
+    assert first.is_confirmed and {one.key for one in first.family.pattern.conditions} == conditions
     assert first.words == words
     assert first.stays.hits == first.stays.of == 5
     assert first.rate_interval.low <= true_rate(differs(view)) <= first.rate_interval.high
@@ -94,7 +96,7 @@ def test_blue_beside_green(tmp_path: Path) -> None:
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, as_it_is, CAP)
     assert "whose true answer is at least 3" in found[0].words and found[0].is_confirmed
-    assert {one.key for one in found[0].family.conditions} == {"truth 3"}
+    assert {one.key for one in found[0].family.pattern.conditions} == {"truth 3"}
 
 
 def test_a_model_without_a_fault_has_no_family(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_the_mistakes_of_two_exchanged_values_belong_to_both_objects() -> None:
     )
     mistakes = (Mistake(3, 0), Mistake(5, 0), Mistake(7, 2))
     one = Examined(0, (), mistakes, exchanged, (), ())
-    family = Family(Symptom("object", "color"), (), 0, 0, ())
+    family = Family(Pattern(), Symptom("object", "color"))
     assert [mistakes_of(family, scene, one, [k]) for k in range(3)] == [[3, 5], [3, 5], [7]]
     apart = replace(one, misread=(Misreading("color", 0, "red"), *exchanged[1:]))
     assert mistakes_of(family, scene, apart, [1]) == []  # both are misread, but not by exchange

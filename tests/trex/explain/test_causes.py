@@ -18,7 +18,9 @@ from tests.worlds.explained_worlds import (
 from trex.explain.causes import causes, deciding_attributes
 from trex.explain.explain_scene import explain_scene
 from trex.explain.explanation import Explanation
-from trex.scenes.appearance import appearance
+from trex.families.pattern import object_words
+from trex.families.relatives import responsible
+from trex.scenes.graph import facts_of, scene_graph
 
 SEED = 20_265
 
@@ -36,12 +38,13 @@ def test_the_attributes_that_decide_are_those_of_the_planted_cause(planted: tupl
     made, cause = planted
     assert deciding_attributes(made, cause) == ("shape", "color", "material")  # the model sees no size
     assert deciding_attributes(replace(made, edits=None), cause) == ("shape", "size", "color", "material")
-    (blamed,) = causes({"a": made}, NO_CUBES)["a"]
-    assert blamed == appearance(made.scene, cause, NO_CUBES, ("shape", "color", "material"))
-    assert blamed.words == "a red metal cylinder in full view"
+    (found,) = causes({"a": made}, NO_CUBES)["a"]
+    graph = scene_graph(facts_of(made.scene, NO_CUBES))
+    assert found == responsible(graph, cause, ("shape", "color", "material"))
+    assert object_words(found.counts) == "a red metal cylinder in full view"
 
 
-def test_nothing_is_to_blame_unless_the_answer_changes_and_the_control_held(
+def test_nothing_is_responsible_unless_the_answer_changes_and_the_control_held(
     planted: tuple[Explanation, int],
 ) -> None:
     made, _ = planted

@@ -21,10 +21,10 @@ from tests.worlds.explained_worlds import (
 )
 from trex.explain.explain_scene import explain_scene
 from trex.explain.scene_scores import apply_all
+from trex.families.enrichment import Example, enriched
 from trex.foundation.errors import InputError
 from trex.inference.attribution.counterfactuals import Limits, smallest_flips
 from trex.inference.attribution.leave_one_out import find_culprit, margin, paired_effect
-from trex.report.patterns import Example, find_patterns
 from trex.scenes import edits as scene_edits
 from trex.scenes.edits import Edit
 from trex.scenes.prior import ScenePrior
@@ -52,10 +52,10 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
             others = [effect.change for i, effect in enumerate(made.removals) if i != cause]
             assert others == [0.0] * 4
     prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
-    common = find_patterns(examples, [prior.sample(rng) for _ in range(150)], NO_CUBES)
+    common = enriched(examples, [prior.sample(rng) for _ in range(150)], NO_CUBES)
     assert common is not None
-    assert common.top("to blame", 1)[0].words == "red metal cylinder"
-    assert common.top("to blame", 1)[0].is_clear
+    (first, *_) = common.clear("responsible", 1)
+    assert first.words == "a red metal cylinder"
 
 
 def test_attribute_edits_find_color_material_and_shape_and_nothing_else(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.relatives import Families
 from trex.report.family_cards import ALONE, choices, family_card, family_key, first_places
-from trex.search.families import Families
-from trex.search.family import Family
+from trex.scenes.conditions import has
 from trex.worlds.description import Noun
 
 SCENE = Noun("scene", "scenes")
+RED = Pattern(((has("color", "red"),),))
 FAMILIES = Families(
     numbers=(1, 1, 2, 3, 4, 3),
     known=(
-        Family(1, "a red thing", (0, 1), is_explained=True),
-        Family(2, "one scene by itself, not explained", (2,)),
-        Family(3, "scenes around a cube", (3, 5)),
-        Family(4, "a blue thing", (4,), is_explained=True),
+        Family(RED, number=1, members=(0, 1), is_explained=True),
+        Family(Pattern(), number=2, members=(2,)),
+        Family(Pattern(), number=3, members=(3, 5)),
+        Family(Pattern(), number=4, members=(4,), is_explained=True),
     ),
 )
 
@@ -32,7 +35,7 @@ def test_a_card_tells_the_family_and_its_share_of_the_hits() -> None:
         "1 scene, 16.7 % of all 6 found",
     ]
     assert cards[1] is None
-    assert cards[0] is not None and cards[0].words == "A red thing"
+    assert cards[0] is not None and cards[0].words == "A red object"
     assert cards[0].rate == "— (no prior scene is in it)"
 
 
@@ -40,5 +43,5 @@ def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
     values = [choice.value for choice in choices(FAMILIES, SCENE)]
     assert values == ["1", "3", "4", ALONE]
     assert [family_key(FAMILIES, place) for place in range(6)] == ["1", "1", ALONE, "3", "4", "3"]
-    alone = Families(numbers=(1,), known=(Family(1, "", (0,)),))
+    alone = Families(numbers=(1,), known=(Family(Pattern(), number=1, members=(0,)),))
     assert choices(alone, SCENE) == []

@@ -9,7 +9,7 @@ import pytest
 
 from tests.running.runs import run
 from trex.api.find import Outcome
-from trex.search.families import Families
+from trex.families.relatives import Families
 from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 

@@ -8,16 +8,16 @@ from functools import partial
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family
 from trex.auditing.judging.flips import smallest_flip, truth_about
-from trex.auditing.judging.way import Way, blamed_words, counts_of, mistakes_of
+from trex.auditing.judging.membership import Membership, counts_of, mistakes_of, responsible_words
 from trex.auditing.sweeping.examine import NUISANCES, Asker
 from trex.auditing.sweeping.records import Examined, Mistake, Tested, Variants
+from trex.families.family import Family
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
-from trex.scenes.conditions import Facts
 from trex.scenes.edits import leave_out
+from trex.scenes.graph import Facts
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import FAMILIES, SceneQuestion
@@ -64,10 +64,10 @@ class Confirmer:
         questions = self.asker.questions(facts.scene, one.scene)
         places = mistakes_of(family, facts.scene, one, failed)
         wrong = [(mistake, questions[mistake.at]) for mistake in one.mistakes if mistake.at in places]
-        scene, way = deciding_scene(facts.scene), Way(family, one, self.asker.vocabulary)
+        scene, membership = deciding_scene(facts.scene), Membership(family, one, self.asker.vocabulary)
         said = self._said(scene, [question for _, question in wrong])
         sure = [
-            answer.probability if way.is_failure(scene, *each, answer.answer) else 0.0
+            answer.probability if membership.is_failure(scene, *each, answer.answer) else 0.0
             for each, answer in zip(wrong, said, strict=True)
         ]
         first = int(np.argmax(sure)) if sure else 0
@@ -75,7 +75,7 @@ class Confirmer:
         stays = (
             bool(sure)
             and 2 * sum(p >= self.asker.sure for p in sure) >= len(sure)
-            and self._is_value_shown(way, scene, failed[0])
+            and self._is_value_shown(membership, scene, failed[0])
         )
         return Tested(
             family=number,
@@ -85,8 +85,10 @@ class Confirmer:
             question=self.asker.words(wrong[first][1]) if wrong else "",
             said=said[first].answer if wrong else "",
             truth=wrong[first][1].answer if wrong else "",
-            blamed=blamed_words(family, facts.scene, one, failed[0]),
-            variants=self._variants(way, scene, wrong, failed[0]) if stays and is_shown else Variants(),
+            blamed=responsible_words(family, facts.scene, one, failed[0]),
+            variants=self._variants(membership, scene, wrong, failed[0])
+            if stays and is_shown
+            else Variants(),
             flip=smallest_flip(
                 self.renderer,
                 self.asker,
@@ -98,33 +100,33 @@ class Confirmer:
             else None,
         )
 
-    def _is_value_shown(self, way: Way, scene: Scene, unit: int) -> bool:
+    def _is_value_shown(self, membership: Membership, scene: Scene, unit: int) -> bool:
         """Whether the model takes an object for what the sentence names; True if it names no value of an object."""
-        family = way.family
+        family = membership.family
         if family.symptom.level != "object" or not family.value:
             return True
         programs = counts_of(scene.objects[unit], family.symptom.what, self.asker.vocabulary)
         asked = [SceneQuestion(FAMILIES[0], program, execute(program, scene)) for program in programs]
         said = self._said(scene, asked)
-        return way.is_taken_for(
+        return membership.is_taken_for(
             scene, unit, {program: one.answer for program, one in zip(programs, said, strict=True)}
         )
 
-    def _variants(self, way: Way, scene: Scene, wrong: Sequence[Wrong], unit: int) -> Variants:
-        """Whether the mistakes stay under another noise, other lights and camera, and without the object to blame.
+    def _variants(self, membership: Membership, scene: Scene, wrong: Sequence[Wrong], unit: int) -> Variants:
+        """Whether the mistakes stay under another noise, other lights and camera, and without the object responsible.
 
         Without it only questions count whose true answer stays: a model that misses the object would be right about the
         others by saying the same again. No sentence says how these are answered, so that any wrong answer counts.
         """
         without = None
-        if way.family.symptom.level == "object":
+        if membership.family.symptom.level == "object":
             left = leave_out(scene, unit)
             same = [each for each in wrong if truth_about(each[1], left) == each[1].answer]
             without = self._stay(left, same, lambda mistake, question, said: said != question.answer)
-        noise, other = fresh_draws(scene, 1)[0], self._other_nuisances(scene, way.one.scene)
+        noise, other = fresh_draws(scene, 1)[0], self._other_nuisances(scene, membership.examined.scene)
         return Variants(
-            noise=self._stay(noise, wrong, partial(way.is_failure, noise)),
-            nuisances=self._stay(other, wrong, partial(way.is_failure, other)),
+            noise=self._stay(noise, wrong, partial(membership.is_failure, noise)),
+            nuisances=self._stay(other, wrong, partial(membership.is_failure, other)),
             without=without,
         )
 

@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family, clear_value
-from trex.auditing.grouping.sentences import family_words
-from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.confirm import SHOWN
-from trex.auditing.judging.way import mistakes_of
+from trex.auditing.judging.membership import mistakes_of
+from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.sweeping.records import Examined, Tested
+from trex.families.family import Family, clear_value
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
+Memberships = Sequence[Sequence[set[int]]]  # of each picture and confident mistake, the families by number
 
 
 class Share(NamedTuple):
@@ -102,27 +102,27 @@ class HeldOut:
         return tuple(row for row in self.failures if mistakes_of(self.family, row[0].scene, row[1], row[2]))
 
 
-def held_out(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
+def in_held_out(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
     """What becomes of families in scenes that their rules were not made from.
 
     A sentence keeps the value that it names only if these scenes show it too (`named_alike`).
     """
-    return seen_in([named_alike(family, scenes) for family in families], scenes)
+    return counted_in([named_alike(family, scenes) for family in families], scenes)
 
 
-def named_alike(family: Family, scenes: Sequence[Situation]) -> Family:
+def named_alike(family: Family, scenes: Sequence[ExaminedScene]) -> Family:
     """The family; without the value that it names if too few of these scenes' failures show that value.
 
     "Is taken for a cube" needs the same share of cubes here as it had where the rule was made (CLEAR).
     """
     if not family.value:
         return family
-    taken_for = [said for situation in scenes for said in situation.taken_for(family)]
-    is_shown = not taken_for or clear_value(taken_for) == family.value
+    values = [value for situation in scenes for value in situation.values(family)]
+    is_shown = not values or clear_value(values) == family.value
     return family if is_shown else family.wider
 
 
-def seen_in(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
+def counted_in(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
     """The families, as they are worded, in these scenes."""
     wider = [family.wider for family in families if family.value]
     kinds = iter(_counted(wider, scenes))
@@ -131,7 +131,7 @@ def seen_in(families: Sequence[Family], scenes: Sequence[Situation]) -> list[Hel
     ]
 
 
-def _counted(families: Sequence[Family], scenes: Sequence[Situation]) -> list[HeldOut]:
+def _counted(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
     inside: list[list[float]] = [[] for _ in families]
     outside: list[list[float]] = [[] for _ in families]
     failures: list[list[tuple[Facts, Examined, list[int]]]] = [[] for _ in families]
@@ -143,7 +143,7 @@ def _counted(families: Sequence[Family], scenes: Sequence[Situation]) -> list[He
             if units > n:
                 outside[k].append((len(situation.everywhere(family)) - len(failed)) / (units - n))
             if failed:
-                failures[k].append((situation.facts, situation.one, failed))
+                failures[k].append((situation.facts, situation.examined, failed))
     return [
         HeldOut(family, tuple(inside[k]), tuple(outside[k]), tuple(failures[k]))
         for k, family in enumerate(families)
@@ -151,85 +151,85 @@ def _counted(families: Sequence[Family], scenes: Sequence[Situation]) -> list[He
 
 
 def findings(
-    seen: Sequence[HeldOut],
+    held_out: Sequence[HeldOut],
     tested: Sequence[Tested],
-    owners: Sequence[Sequence[set[int]]],
+    memberships: Memberships,
     severity: Mapping[str, float],
 ) -> list[Finding]:
     """The families as the held-out scenes show them: confirmed ones first, the most harmful ones ahead.
 
-    `owners` are the families that each mistake of these scenes belongs to (`belonging`).
+    `memberships` are those of the mistakes in these scenes (`memberships_of`).
 
     A family is confirmed if units under its conditions fail as its whole sentence says more often than others, at a
     false discovery rate of FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the
     deciding look.
     """
     raw = [
-        _finding(k, one, [row for row in tested if row.family == k], owners, severity)
-        for k, one in enumerate(seen)
+        _finding(k, one, [row for row in tested if row.family == k], memberships, severity)
+        for k, one in enumerate(held_out)
     ]
-    named = borne_out(seen)
-    told = [replace(one, is_confirmed=k in named and one.stays.hits > 0) for k, one in enumerate(raw)]
-    return sorted(told, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
+    named = significant(held_out)
+    judged = [replace(one, is_confirmed=k in named and one.stays.hits > 0) for k, one in enumerate(raw)]
+    return sorted(judged, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
 
 
-def borne_out(seen: Sequence[HeldOut]) -> set[int]:
+def significant(held_out: Sequence[HeldOut]) -> set[int]:
     """The families, by their places, under whose conditions units fail more often than others in these scenes."""
-    named = discoveries(np.array([one.p_value for one in seen]), FALSE_SHARE)
+    named = discoveries(np.array([one.p_value for one in held_out]), FALSE_SHARE)
     return {int(k) for k in np.flatnonzero(named)}
 
 
-def belonging(families: Sequence[Family], scenes: Sequence[Situation]) -> list[list[set[int]]]:
+def memberships_of(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[list[set[int]]]:
     """For each picture and confident mistake, the numbers of the families that it belongs to."""
-    owners = []
+    memberships = []
     for situation in scenes:
-        one = situation.one
-        mine: dict[int, set[int]] = {mistake.at: set() for mistake in one.mistakes}
-        for number, family in enumerate(families if one.mistakes else ()):
+        examined = situation.examined
+        mine: dict[int, set[int]] = {mistake.at: set() for mistake in examined.mistakes}
+        for number, family in enumerate(families if examined.mistakes else ()):
             if situation.everywhere(family):
                 failed, *_ = situation.failing(family)
-                for at in mistakes_of(family, situation.facts.scene, one, failed):
+                for at in mistakes_of(family, situation.facts.scene, examined, failed):
                     mine[at].add(number)
-        owners.append(list(mine.values()))
-    return owners
+        memberships.append(list(mine.values()))
+    return memberships
 
 
-def covered(owners: Sequence[Sequence[set[int]]], chosen: set[int]) -> Share:
+def covered(memberships: Memberships, chosen: set[int]) -> Share:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
     return clustered_share(
-        [sum(bool(one & chosen) for one in picture) for picture in owners],
-        [len(picture) for picture in owners],
+        [sum(bool(one & chosen) for one in picture) for picture in memberships],
+        [len(picture) for picture in memberships],
     )
 
 
 def _finding(
     number: int,
-    seen: HeldOut,
+    held_out: HeldOut,
     rows: Sequence[Tested],
-    owners: Sequence[Sequence[set[int]]],
+    memberships: Memberships,
     severity: Mapping[str, float],
 ) -> Finding:
-    failing = {one.scene for _, one, _ in seen.failures}  # an older audit has asked about others too
+    failing = {one.scene for _, one, _ in held_out.failures}  # an older audit has asked about others too
     rows = [row for row in rows if row.scene in failing]
-    stayed, n, scenes = [row for row in rows if row.stays], len(seen.failures), len(owners)
+    stayed, n, scenes = [row for row in rows if row.stays], len(held_out.failures), len(memberships)
     # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
     fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
     share = len(stayed) / len(rows) if rows else 0.0
     return Finding(
         number=number,
-        family=seen.family,
-        words=family_words(seen.family),
-        holds=share_of(len(seen.inside), scenes),
-        fails=share_of(n, len(seen.inside)),
+        family=held_out.family,
+        words=held_out.family.words,
+        holds=share_of(len(held_out.inside), scenes),
+        fails=share_of(n, len(held_out.inside)),
         stays=share_of(len(stayed), len(rows)),
         rate=n / scenes * share if scenes else 0.0,
         rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
-        severity=severity.get(seen.family.symptom.what, 1.0),
-        p_value=seen.p_value,
+        severity=severity.get(held_out.family.symptom.what, 1.0),
+        p_value=held_out.p_value,
         is_confirmed=False,
         survives=_survives(stayed),
-        covers=covered(owners, {number}),
+        covers=covered(memberships, {number}),
         stayed=tuple(stayed),
     )
 

@@ -6,11 +6,12 @@ import math
 
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Flip
+from trex.foundation.words import with_article
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
-from trex.scenes.conditions import Facts
 from trex.scenes.describe import object_words
 from trex.scenes.edits import Edit, attribute_edits, removals
+from trex.scenes.graph import Facts
 from trex.scenes.noise import fresh_draws
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.questions.programs import InvalidProgram, execute
@@ -28,7 +29,7 @@ def smallest_flip(
 ) -> Flip | None:
     """The first change in the order of `single_changes` after which the model answers a question right.
 
-    `facts.scene` is the failing scene, `unit` the object to blame. Each changed scene is rendered under noise seeds
+    `facts.scene` is the failing scene, `unit` the object responsible. Each changed scene is rendered under noise seeds
     that were not seen before; None if the model's mistake does not outlast one of these in the scene as it is. Changes
     that make another answer true, or the scene invalid, are not tried: after them a model that says the same as before
     may be right without seeing any better.
@@ -52,8 +53,8 @@ def smallest_flip(
 def single_changes(facts: Facts, unit: int | None, vocabulary: Vocabulary) -> list[Edit]:
     """All single changes of a scene in the order in which they are tried, changes of an attribute before removals.
 
-    First each attribute of the object to blame (of the least visible one if none is) becomes another value; then what
-    hides it and its nearest neighbors are left out, one at a time, and then it is itself; then come all other changes.
+    First each attribute of the object responsible (of the least visible one if none is) becomes another value; then
+    what hides it and its nearest neighbors are left out, one at a time, and then it is itself; then come all others.
     """
     scene = facts.scene
     if not scene.objects:
@@ -63,8 +64,7 @@ def single_changes(facts: Facts, unit: int | None, vocabulary: Vocabulary) -> li
     one_each = [edits[0] for name in ATTRIBUTES if (edits := [one for one in mine if one.attribute == name])]
     nearest = sorted(set(range(len(scene.objects))) - {first}, key=lambda i: _distance(facts, first, i))
     leading = [*one_each, *(Edit(i) for i in nearest[:NEIGHBORS]), Edit(first)]
-    rest = (*mine, *attribute_edits(scene, vocabulary), *removals(scene))
-    return list(dict.fromkeys((*leading, *rest)))
+    return list(dict.fromkeys((*leading, *mine, *attribute_edits(scene, vocabulary), *removals(scene))))
 
 
 def change_words(edit: Edit, scene: Scene) -> str:
@@ -72,11 +72,7 @@ def change_words(edit: Edit, scene: Scene) -> str:
     name = f"the {object_words(scene, edit.index)}"
     if not edit.attribute:
         return f"{name} is left out"
-    return f"{name} becomes {_a(edit.value) if edit.attribute == 'shape' else edit.value}"
-
-
-def _a(word: str) -> str:
-    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
+    return f"{name} becomes {with_article(edit.value) if edit.attribute == 'shape' else edit.value}"
 
 
 def _distance(facts: Facts, first: int, other: int) -> float:

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.sentences import family_words
-from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import (
+    Memberships,
     Share,
-    belonging,
-    borne_out,
     clustered_share,
+    counted_in,
     covered,
-    held_out,
-    seen_in,
+    in_held_out,
+    memberships_of,
     share_of,
+    significant,
 )
+from trex.auditing.judging.situations import ExaminedScene
+from trex.families.discover import discover
+from trex.families.family import Family
 from trex.scenes.vocabulary import Vocabulary
 
-Parts = tuple[Sequence[Situation], Sequence[Situation]]  # what made the rules, and what judged them
-# Of each picture and confident mistake, the families that it belongs to.
-Owners = Sequence[Sequence[set[int]]]
+Parts = tuple[Sequence[ExaminedScene], Sequence[ExaminedScene]]  # what made the rules, and what judged them
 
 
 @dataclass(frozen=True)
 class Agreement:
     """How two sets of families divide the same confident mistakes into those they hold and the others.
 
-    The first set was made from one part of an audit's scenes and borne out by the other; for the second the two parts
+    The first set was made from one part of an audit's scenes and judged by the other; for the second the two parts
     swap roles. Neither takes the deciding look into account. `same`: the mistakes that both sets hold, or neither;
     `kappa`: Cohen's (1960, Educational and Psychological Measurement 20, 37-46), None if chance alone would agree
     everywhere. `words`: how many sentences each set has, and how many both have word for word.
@@ -60,29 +58,29 @@ def in_fresh_scenes(
     parts: Parts,
     families: Sequence[Family],
     confirmed: set[int],
-    scenes: Sequence[Situation],
+    scenes: Sequence[ExaminedScene],
     vocabulary: Vocabulary,
 ) -> Fresh:
     """What confirmed families, given by their places, hold in fresh scenes; `parts` made and judged the rules.
 
     Families are worded as the judging part has left them (`held_out`); fresh scenes reword none.
     """
-    owners = belonging(families, scenes)
+    memberships = memberships_of(families, scenes)
     fails = {}
     chosen = sorted(confirmed)
-    for number, seen in zip(chosen, seen_in([families[k] for k in chosen], scenes), strict=True):
+    for number, seen in zip(chosen, counted_in([families[k] for k in chosen], scenes), strict=True):
         fails[number] = share_of(len(seen.failures), len(seen.inside))
     return Fresh(
         len(scenes),
-        covered(owners, confirmed),
+        covered(memberships, confirmed),
         fails,
-        {number: covered(owners, {number}) for number in fails},
-        _agreement(parts, families, (owners, scenes), vocabulary),
+        {number: covered(memberships, {number}) for number in fails},
+        _agreement(parts, families, (memberships, scenes), vocabulary),
     )
 
 
-def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
-    """Of the mistakes that a family of both sets or of neither owns: their share, and Cohen's kappa."""
+def agreement(first: Memberships, second: Memberships) -> tuple[Share, float | None]:
+    """Of the mistakes that belong to a family of both sets or of neither: their share, and Cohen's kappa."""
     pairs = [
         [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]
         for mine, theirs in zip(first, second, strict=True)
@@ -101,17 +99,17 @@ def agreement(first: Owners, second: Owners) -> tuple[Share, float | None]:
 def _agreement(
     parts: Parts,
     families: Sequence[Family],
-    fresh: tuple[Owners, Sequence[Situation]],
+    fresh: tuple[Memberships, Sequence[ExaminedScene]],
     vocabulary: Vocabulary,
 ) -> Agreement:
-    (made, judged), (owners, scenes) = parts, fresh
-    turned = held_out(group(judged, vocabulary), made)
+    (training, judging), (memberships, scenes) = parts, fresh
+    turned = in_held_out(discover(judging, vocabulary), training)
     others = [one.family for one in turned]
-    mine, theirs = borne_out(seen_in(families, judged)), borne_out(turned)
-    same, kappa = agreement(_of(owners, mine), _of(belonging(others, scenes), theirs))
-    words = {family_words(families[k]) for k in mine}, {family_words(others[k]) for k in theirs}
+    mine, theirs = significant(counted_in(families, judging)), significant(turned)
+    same, kappa = agreement(_of(memberships, mine), _of(memberships_of(others, scenes), theirs))
+    words = {families[k].words for k in mine}, {others[k].words for k in theirs}
     return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
 
 
-def _of(owners: Owners, chosen: set[int]) -> list[list[set[int]]]:
-    return [[one & chosen for one in picture] for picture in owners]
+def _of(memberships: Memberships, chosen: set[int]) -> list[list[set[int]]]:
+    return [[one & chosen for one in picture] for picture in memberships]

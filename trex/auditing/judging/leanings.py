@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trex.auditing.judging.not_found import question_kind, shown_kinds
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Examined
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.questions.programs import possible_answers
 from trex.scenes.questions.wrong_answer import WrongAnswer
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trex.auditing.grouping.family import symptoms, wrong_kinds, wrong_words
+from trex.auditing.judging.situations import failures_of
 from trex.auditing.sweeping.records import Answer, Examined
+from trex.families.symptom import wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
 from trex.foundation.words import capitalized
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
 from trex.scenes.questions.families import FAMILIES
 
@@ -90,9 +91,9 @@ def shown_kinds(one: Examined) -> Iterator[str]:
     """The kinds of confident mistakes that a scene shows."""
     for mistake in one.mistakes:
         yield question_kind(one.answers[mistake.at])
-    for symptom, *_ in symptoms(one):
-        if symptom.level != "question":
-            yield MISREADINGS[symptom.what]
+    for failure in failures_of(one):
+        if failure.symptom.level != "question":
+            yield MISREADINGS[failure.symptom.what]
 
 
 def question_kind(answer: Answer) -> str:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from trex.auditing.grouping.family import Family, Rules
-from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share, clustered_share
+from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.options import MAX_PROBED
 from trex.auditing.sweeping.examine import PROBING, Asker
 from trex.auditing.sweeping.records import Probed
+from trex.families.family import Family, fresh_members
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
-from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_noise, draw_nuisances
@@ -63,27 +63,22 @@ class Prober:
         rng = stream(self.asker.seed, AUDIT_STREAM, PROBING, number, round_, place)
         asked_as = FIRST + number * MAX_PROBED + round_ if way == OBJECTS else known
         start = fresh_draws(scene, 1)[0]
-        facts = next(self._like(rng, start, family, asked_as, way), None)
+        asked = partial(self.asker.asked, number=asked_as)
+        changed = self._changed(rng, start, way)
+        facts = next(fresh_members(family, changed, self.asker.vocabulary, asked), None)
         if facts is None:
             return Probed(number, way, known, None)
         (image,) = images(self.renderer.render([facts.scene]))
         seen = self.asker.examine(facts, image, asked_as)
-        failed, *_ = Situation(facts, seen, self.asker).failing(family)
+        failed, *_ = ExaminedScene(facts, seen, self.asker).failing(family)
         return Probed(number, way, known, bool(failed))
 
-    def _like(
-        self, rng: np.random.Generator, start: Scene, family: Family, number: int, way: str
-    ) -> Iterator[Facts]:
-        """Valid changed scenes in which the conditions of the family hold for some unit."""
-        rules, vocabulary = Rules(self.asker.vocabulary), self.asker.vocabulary
+    def _changed(self, rng: np.random.Generator, start: Scene, way: str) -> Iterator[Scene]:
+        """Valid changed scenes, of TRIES that are made."""
         for _ in range(TRIES):
-            scene = CHANGES[way](vocabulary)(rng, start)
-            if scene == start or not is_valid(scene, vocabulary):
-                continue
-            facts = facts_of(scene, vocabulary)
-            asked = self.asker.asked(scene, number) if family.symptom.level == "question" else []
-            if rules.holds(family, facts, asked).any():
-                yield facts
+            scene = CHANGES[way](self.asker.vocabulary)(rng, start)
+            if scene != start and is_valid(scene, self.asker.vocabulary):
+                yield scene
 
 
 def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:

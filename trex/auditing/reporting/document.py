@@ -82,7 +82,7 @@ def _family(one: Finding, probes: Mapping[str, Share]) -> dict[str, object]:
         "words": one.words,
         "symptom": one.family.symptom.what,
         "level": one.family.symptom.level,
-        "conditions": [condition.key for condition in one.family.conditions],
+        "conditions": [condition.key for condition in one.family.pattern.conditions],
         "confirmed": one.is_confirmed,
         "p_value": one.p_value,
         "holds": _share(one.holds),

@@ -23,7 +23,7 @@ WAYS: Mapping[str, str] = {
 CHANGES: Mapping[str, str] = {
     "noise": "under another noise seed",
     "nuisances": "under other lights and another camera",
-    "without": "without the object to blame",
+    "without": "without the object responsible",
 }
 
 

@@ -15,7 +15,8 @@ from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 from trex.inference.rng import AUDIT_STREAM, stream
-from trex.scenes.conditions import Asked, Facts
+from trex.scenes.conditions import Asked
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Answered, Misreading, census, explain
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import phrase

@@ -96,7 +96,7 @@ class Variants:
 
     noise: float | None = None  # another noise seed
     nuisances: float | None = None  # other lights and camera
-    without: float | None = None  # without the object to blame
+    without: float | None = None  # without the object responsible
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Tested:
     question: str
     said: str
     truth: str
-    blamed: str  # the misread object in words, and what it was taken for; "" if no object is to blame
+    blamed: str  # the misread object in words, and what it was taken for; "" if no object is responsible
     variants: Variants
     flip: Flip | None = (
         None  # None if none was looked for, or if the mistake does not outlast another noise seed

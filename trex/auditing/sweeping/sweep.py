@@ -10,7 +10,7 @@ from trex.auditing.sweeping.parts import Parts, batch_range, n_batches
 from trex.auditing.sweeping.records import Examined
 from trex.bank.bank import BATCH, Bank
 from trex.inference.scoring import images
-from trex.scenes.conditions import Facts, facts_of
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.scene import Scene
 from trex.trials.lines import Lines
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from trex.families.rules import find_rules
 from trex.foundation.errors import InputError
 from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
-from trex.inference.subgroups.rules import find_rules
 from trex.repair.arrays import Flags, Floats, Ints, floats, read_arrays, write_arrays
 from trex.repair.distill import SEEDS, mixture_arrays, mixture_in
 from trex.repair.folder import PARTS
@@ -23,16 +23,13 @@ from trex.repair.scenes.mistakes import Misread, read_misreads
 from trex.repair.scenes.vectors import Scale, scale_of, vector
 from trex.scenes.conditions import (
     Condition,
-    Facts,
-    OfObject,
-    OfScene,
-    facts_of,
     noun_words,
     object_conditions,
     object_rows,
     part_words,
     scene_conditions,
 )
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 
@@ -181,7 +178,7 @@ def _component(
     )
 
 
-def all_conditions(vocabulary: Vocabulary) -> list[OfObject | OfScene]:
+def all_conditions(vocabulary: Vocabulary) -> list[Condition]:
     """Those that sentences may name."""
     return [*object_conditions(vocabulary), *scene_conditions()]
 

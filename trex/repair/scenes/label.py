@@ -31,8 +31,9 @@ from trex.repair.scenes.identify import RESULT as IDENTIFIED
 from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
 from trex.repair.scenes.mistakes import read_misreads
 from trex.repair.scenes.reading import MISSED, RIGHT
-from trex.scenes.conditions import facts_of, object_rows
+from trex.scenes.conditions import object_rows
 from trex.scenes.describe import object_words
+from trex.scenes.graph import facts_of
 from trex.scenes.moves.small_changes import SmallChange
 from trex.scenes.vocabulary import Vocabulary
 

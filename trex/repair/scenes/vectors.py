@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.repair.arrays import Floats
-from trex.scenes.conditions import Facts, gap
+from trex.scenes.graph import Facts, gap
 from trex.scenes.properties import RADIUS
 from trex.scenes.scene import ATTRIBUTES, SceneObject
 from trex.scenes.validity import BEHIND, HALF_WIDTH, RIGHT

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trex.explain.explanation import Explanation
+from trex.families.enrichment import Enriched, Enrichment, Example, enriched
 from trex.foundation.percent import percent, percent_interval
 from trex.pages.table import Column, Table, with_note
-from trex.report.patterns import Pattern, Patterns, run_patterns
 from trex.report.section import ReportContext, Section, template_file
+from trex.runs.manifest import Manifest
+from trex.runs.world_of import world_of
+from trex.search.results import Results
+from trex.worlds.latents import scene_of
 
 MAX_ROWS = 8  # of each kind
 
@@ -18,15 +23,32 @@ def patterns(context: ReportContext) -> Mapping[str, object] | None:
     return {"common": found, "tables": pattern_tables(found)} if found else None
 
 
-def pattern_tables(found: Patterns) -> list[Table[Pattern]]:
-    """The clear patterns of each kind."""
+def run_patterns(
+    manifest: Manifest, results: Results, explanations: Mapping[str, Explanation]
+) -> Enrichment | None:
+    """What a run's hits have in common against its prior draws; relatives form one cluster.
+
+    Returns None in a world without objects.
+    """
+    if not world_of(manifest).has_scenes:
+        return None
+    examples = []
+    for hit, cluster in zip(results.found, results.families.clusters, strict=True):
+        explained = explanations.get(hit.record.picture)
+        examples.append(Example(hit.record.scene, cluster, explained.chief if explained else None))
+    prior = [scene_of(draw.z) for draw in results.sample.draws]
+    return enriched(examples, prior, manifest.vocabulary, results.sample.selection)
+
+
+def pattern_tables(found: Enrichment) -> list[Table[Enriched]]:
+    """The clear rows of each kind."""
     return [
-        Table("The object to blame", _columns("is to blame in"), found.clear("to blame", MAX_ROWS)),
+        Table("The object responsible", _columns("is responsible in"), found.clear("responsible", MAX_ROWS)),
         Table("In the scene", _columns("is in"), found.clear("present", MAX_ROWS)),
     ]
 
 
-def _columns(here: str) -> tuple[Column[Pattern], ...]:
+def _columns(here: str) -> tuple[Column[Enriched], ...]:
     return (
         Column("object", lambda row: row.words),
         Column(here, lambda row: with_note(percent(row.share), f"of {row.n}"), is_number=True),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from trex.families.relatives import distinct_words
 from trex.foundation.words import counted
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.families import distinct_words
 from trex.search.hits import TRIES
 from trex.search.results import Results
 from trex.worlds.description import Noun

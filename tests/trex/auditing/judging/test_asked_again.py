@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from tests.trex.auditing.in_memory import QUESTIONS, Swept, families_of, swept
 from tests.trex.auditing.judging.test_probe import BACK, members, probed
 from tests.trex.auditing.planted_models import CAP, Book, as_it_is, small_things_at_the_back_are_missed
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer, Wrong, deciding_scene
-from trex.auditing.judging.findings import held_out
-from trex.auditing.judging.way import Way, mistakes_of
+from trex.auditing.judging.findings import in_held_out
+from trex.auditing.judging.membership import Membership, mistakes_of
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import TESTED, Examined, Mistake, Tested
-from trex.scenes.conditions import Facts
+from trex.families.family import Family
+from trex.scenes.graph import Facts
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -51,7 +51,7 @@ def failures() -> tuple[Swept, Family, tuple[Failure, ...]]:
     """Failures of a model that counts too few, each with four mistakes or more."""
     one = swept(as_it_is, CAP, n=N)
     (family, *_) = families_of(one)
-    (seen, *_) = held_out([family], situations(one.rest, one.asker))
+    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
     many = [row for row in seen.failures if len(mistakes_of(family, row[0].scene, row[1], row[2])) >= 4]
     assert many
     return one, family, tuple(many[:2])
@@ -127,7 +127,7 @@ def test_a_variant_counts_mistakes_that_are_as_sure() -> None:
     questions = one.asker.questions(facts.scene, seen.scene)
     places = mistakes_of(family, facts.scene, seen, failed)
     wrong = [(mistake, questions[mistake.at]) for mistake in seen.mistakes if mistake.at in places]
-    is_failure = partial(Way(family, seen, CLEVR).is_failure, facts.scene)
+    is_failure = partial(Membership(family, seen, CLEVR).is_failure, facts.scene)
 
     def stays(probability: float) -> float | None:
         asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=99, probability=probability)

@@ -15,9 +15,9 @@ from tests.trex.auditing.planted_models import (
     hidden_metal_cylinders_are_cubes,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.situation import situations
 from trex.auditing.judging.confirm import Confirmer
-from trex.auditing.judging.findings import held_out
+from trex.auditing.judging.findings import in_held_out
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import TESTED
 from trex.clevr_models.interface.question import Question
@@ -43,7 +43,7 @@ def test_a_mistake_of_another_kind_at_the_deciding_look_does_not_stay(
     one = swept(as_it_is, CAP, n=FEW)
     (family, *_) = families_of(one)
     assert family.symptom.what == "too few"
-    (seen, *_) = held_out([family], situations(one.rest, one.asker))
+    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
     model = Overcounting(one.book, as_it_is) if counts_too_many else one.asker.model
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         asker = Asker(model, CLEVR, QUESTIONS, 0, 0.9)

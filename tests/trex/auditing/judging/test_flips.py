@@ -18,8 +18,8 @@ from tests.trex.auditing.planted_models import (
 from trex.auditing.judging.flips import NEIGHBORS, NOISES, TRIED, change_words, single_changes, smallest_flip
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Flip
-from trex.scenes.conditions import Facts, facts_of
 from trex.scenes.edits import Edit
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.bitsets import SceneSets, scene_sets

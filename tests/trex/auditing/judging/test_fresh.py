@@ -14,12 +14,13 @@ from tests.trex.auditing.in_memory import Row, Swept, families_of, swept
 from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_the_back_are_missed
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
-from trex.auditing.grouping.family import Family
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.situation import situations
-from trex.auditing.judging.findings import belonging
+from trex.auditing.judging.findings import memberships_of
 from trex.auditing.judging.fresh import Fresh, agreement, in_fresh_scenes
-from trex.scenes.conditions import FAR, Facts
+from trex.auditing.judging.situations import situations
+from trex.families.discover import discover
+from trex.families.family import Family
+from trex.scenes.conditions import FAR
+from trex.scenes.graph import Facts
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.scene import Scene, SceneObject, with_attribute
 from trex.scenes.validity import BEHIND
@@ -54,7 +55,7 @@ def depth(item: SceneObject) -> float:
 def thirds(view: View) -> tuple[Swept, list[Row], list[Row], list[Row]]:
     """A sweep, and its scenes in three parts."""
     one = swept(view, n=N)
-    rows = [*one.made, *one.rest]
+    rows = [*one.training, *one.held_out]
     return one, rows[: N // 3], rows[N // 3 : 2 * N // 3], rows[2 * N // 3 :]
 
 
@@ -92,7 +93,7 @@ def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
     """Of two faults one is taken as confirmed: the other's mistakes are not held; a count of all families is caught."""
     told, fresh, found, one = judged(two_faults, {"missed"})
     assert {family.symptom.what for family in found} >= {"missed", "shape"}
-    owners = belonging(found, situations(fresh, one.asker))
+    owners = memberships_of(found, situations(fresh, one.asker))
     missed = {k for k, family in enumerate(found) if family.symptom.what == "missed"}
     held = [mistake & missed for picture in owners for mistake in picture]
     assert told.coverage.hits == sum(bool(mistake) for mistake in held)
@@ -123,7 +124,7 @@ def test_the_second_set_of_rules_is_made_and_judged_the_other_way_round(
     other, _, rest, fresh = thirds(judged_by)
     halves = situations(made, one.asker), situations(rest, other.asker)
     scenes = situations(fresh, other.asker)
-    told = in_fresh_scenes(halves, group(halves[0], CLEVR), set(), scenes, CLEVR).agreement
+    told = in_fresh_scenes(halves, discover(halves[0], CLEVR), set(), scenes, CLEVR).agreement
     assert told.words[:2] == (borne_out, borne_out)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.trex.auditing.judging.test_findings import asked_again
 from tests.trex.auditing.judging.test_not_found import FACTS
 from tests.trex.auditing.judging.test_probe import BACK
-from trex.auditing.judging.findings import HeldOut, borne_out, covered, findings, held_out
+from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
 from trex.auditing.sweeping.records import Examined
 
 ROW = (FACTS, Examined(0, (), (), (), (), ()), [0])
@@ -19,7 +19,7 @@ OWNERS: list[list[set[int]]] = [[] for _ in range(20)]
 
 def test_a_family_without_a_failure_that_stays_is_not_confirmed() -> None:
     """Planted bug: more frequent under the conditions was enough, though the deciding look shows nothing of it."""
-    assert borne_out([SEEN]) == {0}
+    assert significant([SEEN]) == {0}
     (lost,) = findings([SEEN], [asked_again(False, 0.2)] * 4, OWNERS, {})
     (kept,) = findings([SEEN], [asked_again(False, 0.2)] * 3 + [asked_again(True, 0.95)], OWNERS, {})
     assert not lost.is_confirmed and lost.rate == 0.0 and kept.is_confirmed
@@ -45,7 +45,7 @@ def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions(
     none_outside = SimpleNamespace(
         failing=lambda family: ([0, 1], 2, 2), everywhere=lambda family: [0, 1], facts=FACTS, one=ROW[1]
     )
-    (seen,) = held_out([BACK], [one, none_inside, none_outside])  # type: ignore[list-item]
+    (seen,) = in_held_out([BACK], [one, none_inside, none_outside])  # type: ignore[list-item]
     np.testing.assert_allclose(seen.inside, (1 / 4, 1.0))
     np.testing.assert_allclose(seen.outside, (1 / 6, 1 / 5))
     assert [failed for _, _, failed in seen.failures] == [[2], [0, 1]]

@@ -16,7 +16,7 @@ from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.clevr_models.fake import fake
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES
 from trex.scenes.questions.programs import possible_answers

@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from trex.auditing.grouping.family import Symptom, can_fail, wrong_kinds, wrong_words
 from trex.auditing.judging.not_found import looked_for, no_event_bound
 from trex.auditing.sweeping.records import Answer, Examined, Mistake
+from trex.families.symptom import Symptom, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
-from trex.scenes.conditions import Facts
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES
@@ -88,7 +88,7 @@ def test_without_a_scene_there_is_no_bound() -> None:
 
 def test_who_can_fail_depends_on_the_true_answer_of_questions_alone() -> None:
     truths = ["0", "1", "10", "yes", "no", "red"]
-    assert can_fail(Symptom("question", "too few"), 6, truths).tolist() == [
+    assert Symptom("question", "too few").can_show(6, truths).tolist() == [
         False,
         True,
         True,
@@ -96,14 +96,14 @@ def test_who_can_fail_depends_on_the_true_answer_of_questions_alone() -> None:
         False,
         False,
     ]
-    assert can_fail(Symptom("question", "too many"), 6, truths).tolist() == [True, True, *[False] * 4]
-    assert can_fail(Symptom("question", "no for yes"), 6, truths).tolist() == [
+    assert Symptom("question", "too many").can_show(6, truths).tolist() == [True, True, *[False] * 4]
+    assert Symptom("question", "no for yes").can_show(6, truths).tolist() == [
         *[False] * 3,
         True,
         False,
         False,
     ]
-    assert can_fail(Symptom("object", "missed"), 3, truths).tolist() == [True] * 3
+    assert Symptom("object", "missed").can_show(3, truths).tolist() == [True] * 3
 
 
 def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:

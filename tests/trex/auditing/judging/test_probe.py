@@ -16,14 +16,18 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.grouping.family import Family, Rules, Symptom
-from trex.auditing.grouping.situation import Situation
 from trex.auditing.judging.findings import Share
 from trex.auditing.judging.probe import CHANGES, Prober, probe_shares
+from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import PROBED, Probed
+from trex.families.discover import conditions_of
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
 from trex.inference.scoring import images
-from trex.scenes.conditions import LOW, Facts
+from trex.scenes.conditions import LOW
+from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
@@ -33,8 +37,8 @@ MISSED, MIRRORED = Symptom("object", "missed"), Symptom("scene", "left and right
 
 
 def family(symptom: Symptom, *keys: str) -> Family:
-    known = {one.key: one for one in Rules(CLEVR).conditions(symptom.level)}
-    return Family(symptom, tuple(known[key] for key in keys), 0, 0, ())
+    known = {one.key: one for one in conditions_of(CLEVR)[symptom.level]}
+    return Family(Pattern.of(known[key] for key in keys), symptom)
 
 
 BACK, SMALL, CAMERA = (
@@ -53,7 +57,7 @@ def members(view: View, one: Family) -> tuple[tuple[int, Scene], ...]:
     for number, facts in enumerate(scenes(FEW)[0]):
         (image,) = images(book.render([facts.scene]))
         seen = asker(view, book).examine(facts, image, number)
-        if Situation(facts, seen, asker(view, book)).failing(one)[0]:
+        if ExaminedScene(facts, seen, asker(view, book)).failing(one)[0]:
             found.append((number, facts.scene))
         if len(found) == MEMBERS:
             break
@@ -80,7 +84,7 @@ def test_a_fault_without_exception_fails_in_each_way(tmp_path: Path) -> None:
     assert set(found) == set(CHANGES)
     assert all(found[way].value == 1.0 for way in ("noise", "camera", "lights"))
     assert found["objects"].value >= 0.5  # the questions may pass by the object
-    holds = [Rules(CLEVR).holds(BACK, facts, ()).any() for facts in rendered]
+    holds = [BACK.holds(facts).any() for facts in rendered]
     assert rendered and all(holds)
 
 

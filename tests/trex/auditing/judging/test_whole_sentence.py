@@ -12,17 +12,19 @@ import pytest
 from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, judged, scenes, swept
 from tests.trex.auditing.judging.test_findings import asked_again
 from tests.trex.auditing.planted_models import Planted, as_it_is
-from trex.auditing.grouping.family import Family, Symptom, clear_value, wrong_words
-from trex.auditing.grouping.group import group
-from trex.auditing.grouping.sentences import family_words
-from trex.auditing.grouping.situation import situations
 from trex.auditing.judging import findings as module
 from trex.auditing.judging.confirm import Confirmer
-from trex.auditing.judging.findings import Finding, belonging, findings, held_out, more_than_elsewhere
+from trex.auditing.judging.findings import Finding, findings, in_held_out, memberships_of, more_than_elsewhere
 from trex.auditing.judging.fresh import in_fresh_scenes
+from trex.auditing.judging.situations import situations
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import TESTED, Answer, Examined, Mistake
-from trex.scenes.conditions import FAR, Facts
+from trex.families.discover import discover
+from trex.families.family import Family, clear_value
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom, wrong_words
+from trex.scenes.conditions import FAR
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.programs import Step
@@ -84,23 +86,23 @@ ASKER = Asker(Planted(scenes(FEW)[1], as_it_is), CLEVR, 1, 0, 0.9)
 
 def audited(made: See, rest: See) -> list[Finding]:
     """The findings if every failure stays at the deciding look."""
-    families = group(situations(rows_of(made, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(made, MADE), ASKER), CLEVR)
     judging = situations(rows_of(rest, REST), ASKER)
-    seen = held_out(families, judging)
+    seen = in_held_out(families, judging)
     stay = [
         replace(asked_again(True, 0.97, family=k), scene=one.scene)
         for k, each in enumerate(seen)
         for _, one, _ in each.failures
     ]
-    return findings(seen, stay, belonging([one.family for one in seen], judging), {})
+    return findings(seen, stay, memberships_of([one.family for one in seen], judging), {})
 
 
 def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """The confirmed sentences of which the failures in these scenes that they count mostly show something else."""
     wrong = []
     for one in found:
-        failing = [row for situation in situations(rows, ASKER) for row in situation.symptoms]
-        values = [said for symptom, _, _, said in failing if symptom == one.family.symptom]
+        failing = [row for situation in situations(rows, ASKER) for row in situation.failures]
+        values = [each.value for each in failing if each.symptom == one.family.symptom]
         named = one.words.split()[-1].strip(".")
         if one.is_confirmed and named in CLEVR.available("shape") and clear_value(values) != named:
             wrong.append(one.words)
@@ -138,15 +140,15 @@ def test_a_value_that_they_show_is_named_and_other_values_are_no_such_failure() 
 
 
 def test_a_value_without_a_failure_to_show_it_stays_and_is_not_confirmed() -> None:
-    families = group(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
     blank = [(facts, replace(one, misread=(), mistakes=())) for facts, one in rows_of(cube, REST)]
-    (seen, *_) = held_out(families, situations(blank, ASKER))
-    assert CUBE in family_words(seen.family) and seen.p_value == 1.0
+    (seen, *_) = in_held_out(families, situations(blank, ASKER))
+    assert CUBE in seen.family.words and seen.p_value == 1.0
 
 
 def test_the_p_value_is_that_of_the_kind_too() -> None:
     """The planted bug: of two claims that the judging scenes choose between, the smaller p-value counted."""
-    families = group(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
     rows = []
     for facts, one in rows_of(cube, REST):  # every object elsewhere is misread as well, but for another shape
         more = [
@@ -155,14 +157,14 @@ def test_the_p_value_is_that_of_the_kind_too() -> None:
             if not is_inside(item)
         ]
         rows.append((facts, replace(one, misread=(*one.misread, *more))))
-    (seen, *_) = held_out(families, situations(rows, ASKER))
+    (seen, *_) = in_held_out(families, situations(rows, ASKER))
     assert seen.wider is not None
     assert more_than_elsewhere(seen.inside, seen.outside) < 1e-6 < 0.5 < seen.p_value
 
 
 def test_fresh_scenes_judge_the_sentence_and_do_not_reword_it() -> None:
     parts = situations(rows_of(cube, MADE), ASKER), situations(rows_of(cube, REST), ASKER)
-    seen = held_out(group(parts[0], CLEVR), parts[1])
+    seen = in_held_out(discover(parts[0], CLEVR), parts[1])
     fresh = situations(rows_of(mostly_other, REST), ASKER)
     told = in_fresh_scenes(parts, [one.family for one in seen], {0}, fresh, CLEVR)
     cubes = [one for _, one in rows_of(mostly_other, REST) if "cube" in {read.value for read in one.misread}]
@@ -189,10 +191,10 @@ def test_a_number_is_named_if_the_judging_scenes_show_it(said: str, words: str) 
         return rows
 
     asker = replace(ASKER, n=8)
-    families = group(situations(answered(MADE, "2"), asker), CLEVR)
-    assert "too few (2)" in family_words(families[0])
-    (seen, *_) = held_out(families, situations(answered(REST, said), asker))
-    assert seen.family.symptom == TOO_FEW and words in family_words(seen.family)
+    families = discover(situations(answered(MADE, "2"), asker), CLEVR)
+    assert "too few (2)" in families[0].words
+    (seen, *_) = in_held_out(families, situations(answered(REST, said), asker))
+    assert seen.family.symptom == TOO_FEW and words in seen.family.words
     assert seen.p_value < 0.01
 
 
@@ -228,8 +230,8 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
     None stands for a model that is right there.
     """
     one, family = taken_for_cubes()
-    assert CUBE in family_words(family)
-    (seen, *_) = held_out([family], situations(one.rest, one.asker))
+    assert CUBE in family.words
+    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
     asker = replace(one.asker, model=Planted(one.book, seen_as(at_look) if at_look else as_it_is))
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         Confirmer(one.book, asker).confirm(0, seen.family, seen.failures[:5], log)
@@ -240,7 +242,7 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
 
 def test_a_sentence_that_names_no_value_is_borne_out_by_any(tmp_path: Path) -> None:
     one, family = taken_for_cubes()
-    (seen, *_) = held_out([family.wider], situations(one.rest, one.asker))
+    (seen, *_) = in_held_out([family.wider], situations(one.held_out, one.asker))
     asker = replace(one.asker, model=Planted(one.book, seen_as(other)))
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         Confirmer(one.book, asker).confirm(0, seen.family, seen.failures[:5], log)
@@ -256,8 +258,8 @@ def test_an_audit_whose_halves_differ_confirms_no_value_that_its_examples_contra
 
     one = swept(view, n=FEW)
     families = families_of(one)
-    assert CUBE in family_words(families[0])
-    found, _ = judged(tmp_path, one, families, one.rest, {})
+    assert CUBE in families[0].words
+    found, _ = judged(tmp_path, one, families, one.held_out, {})
     confirmed = [each for each in found if each.is_confirmed and each.family.symptom.what == "shape"]
     assert confirmed and not any(CUBE in each.words for each in confirmed)
     shown = {row.blamed.rsplit(" ", 1)[-1] for each in confirmed for row in each.stayed}
@@ -287,9 +289,9 @@ def test_what_would_be_true_of_a_misread_scene() -> None:
 def test_only_sentences_that_name_a_value_are_narrowed() -> None:
     """Kinds of wrong answers whose sentence names none compare the kind: "gives a wrong answer" holds for any."""
     became = (("red", "blue", 9),)
-    assert Family(Symptom("question", "another value"), (), 9, 9, became).value == ""
-    assert Family(Symptom("object", "missed"), (), 9, 9, (("", "", 9),)).value == ""
-    color = Family(Symptom("object", "color"), (), 9, 9, became)
+    assert Family(Pattern(), Symptom("question", "another value"), became).value == ""
+    assert Family(Pattern(), Symptom("object", "missed"), (("", "", 9),)).value == ""
+    color = Family(Pattern(), Symptom("object", "color"), became)
     assert color.value == "blue" and color.wider.value == ""
     assert color.covers(color.symptom, "blue") and not color.covers(color.symptom, "green")
     assert color.wider.covers(color.symptom, "green")

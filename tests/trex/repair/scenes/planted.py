@@ -17,7 +17,7 @@ from trex.repair.folder import begin_folder
 from trex.repair.scenes.loaded import PICTURES, SceneFolder, SceneLoaded, scene_sources
 from trex.repair.scenes.reading import RIGHT, PerceptReader, Seen
 from trex.repair.scenes.settings import SceneRepairQuery, scene_query
-from trex.scenes.conditions import facts_of
+from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR

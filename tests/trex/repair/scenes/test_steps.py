@@ -21,7 +21,7 @@ from trex.repair.scenes.label import RESULT as LABELLED
 from trex.repair.scenes.loaded import PICTURES
 from trex.repair.scenes.mistakes import read_misreads
 from trex.repair.scenes.settings import scene_query
-from trex.scenes.conditions import facts_of
+from trex.scenes.graph import facts_of
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
 

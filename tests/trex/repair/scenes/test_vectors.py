@@ -18,7 +18,7 @@ from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.render.fake import FakeRenderer
 from trex.repair.scenes.reading import MISSED, RIGHT, PerceptReader
 from trex.repair.scenes.vectors import NUMBERS, scale_of, vector
-from trex.scenes.conditions import Facts, facts_of
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.properties import RADIUS
 from trex.scenes.scene import Nuisances, Scene, SceneObject

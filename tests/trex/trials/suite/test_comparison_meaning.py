@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from trex.export import suite as add
-from trex.search.families import Families
+from trex.families.relatives import Families
 from trex.trials.suite.batch import Batch, BatchFile, BatchScene
 from trex.trials.suite.run import Change, SceneResult, SuiteRun
 

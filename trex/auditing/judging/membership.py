@@ -1,12 +1,13 @@
-"""The way in which mistakes belong to a family: which answers are wrong as its sentence says, and which otherwise."""
+"""Which mistakes belong to a family: answers that are wrong as its sentence says, and not otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trex.auditing.grouping.family import Family, Symptom, symptom_of, wrong_words
 from trex.auditing.sweeping.records import Examined, Mistake
+from trex.families.family import Family
+from trex.families.symptom import Symptom, misread, wrong_words
 from trex.scenes.describe import object_words
 from trex.scenes.misreading import Misreading, answer_if, counting
 from trex.scenes.questions.families import SceneQuestion
@@ -15,24 +16,27 @@ from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
 from trex.scenes.vocabulary import Vocabulary
 
 
-def mistakes_of(family: Family, scene: Scene, one: Examined, failed: Sequence[int]) -> list[int]:
+def mistakes_of(family: Family, scene: Scene, examined: Examined, failed: Sequence[int]) -> list[int]:
     """The places of the questions whose confident mistakes belong to failed units of a family.
 
     What two objects that exchange a value explain belongs to both of them.
     """
     if family.symptom.level == "question":
-        return [mistake.at for mistake in one.mistakes if mistake.at in failed]
-    blamed = {k for unit in failed for k in _readings(family, one, unit)}
-    blamed |= {
-        other for k in blamed for other in (k - 1, k + 1) if _are_exchanged(scene, one.misread, k, other)
+        return [mistake.at for mistake in examined.mistakes if mistake.at in failed]
+    readings = {k for unit in failed for k in _readings(family, examined, unit)}
+    readings |= {
+        other
+        for k in readings
+        for other in (k - 1, k + 1)
+        if _are_exchanged(scene, examined.misread, k, other)
     }
-    return [mistake.at for mistake in one.mistakes if mistake.by in blamed]
+    return [mistake.at for mistake in examined.mistakes if mistake.by in readings]
 
 
-def _readings(family: Family, one: Examined, unit: int) -> list[int]:
+def _readings(family: Family, examined: Examined, unit: int) -> list[int]:
     """The places of the misreadings of a unit that are as the family's sentence says."""
-    told = enumerate(map(symptom_of, one.misread))
-    return [k for k, (symptom, at, _, said) in told if at == unit and family.covers(symptom, said)]
+    failures = enumerate(map(misread, examined.misread))
+    return [k for k, one in failures if one.unit == unit and family.covers(one.symptom, one.value)]
 
 
 def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
@@ -47,11 +51,11 @@ def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: in
 
 
 @dataclass(frozen=True)
-class Way:
-    """The way in which a scene's mistakes belong to a family, against which other answers can be held."""
+class Membership:
+    """What makes a scene's mistakes those of a family, for comparison with other answers."""
 
     family: Family
-    one: Examined
+    examined: Examined
     vocabulary: Vocabulary
 
     def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, said: str) -> bool:
@@ -68,7 +72,7 @@ class Way:
 
     def _answers(self, scene: Scene, by: int, program: Program) -> Iterator[str | None]:
         """The answers to be expected of a model that misreads the scene so."""
-        rows = self.one.misread
+        rows = self.examined.misread
         rows = rows[: by + 1 + _are_exchanged(scene, rows, by, by + 1)]
         for k in range(by, len(rows)):
             for read in self._covered(scene, rows[k]):
@@ -79,12 +83,12 @@ class Way:
 
         They do if no other value of it, the true one included, explains more of them.
         """
-        (k, *_) = _readings(self.family, self.one, unit)
-        kind = self.one.misread[k].kind
+        (k, *_) = _readings(self.family, self.examined, unit)
+        kind = self.examined.misread[k].kind
 
         def explained(value: str) -> int:
-            read = replace(self.one.misread[k], value=value)
-            rows = _with(self.one.misread, k, read)
+            read = replace(self.examined.misread[k], value=value)
+            rows = _with(self.examined.misread, k, read)
             return sum(answer_if(scene, rows, program) == answer for program, answer in said.items())
 
         others = [explained(value) for value in self.vocabulary.available(kind)]
@@ -118,10 +122,10 @@ def counts_of(item: SceneObject, kind: str, vocabulary: Vocabulary) -> list[Prog
     return [counting(row) for row in rows]
 
 
-def blamed_words(family: Family, scene: Scene, one: Examined, unit: int) -> str:
-    """The object to blame and what becomes of it: "the small red metal cube, taken for cylinder"."""
+def responsible_words(family: Family, scene: Scene, examined: Examined, unit: int) -> str:
+    """The object responsible and what becomes of it: "the small red metal cube, taken for cylinder"."""
     if family.symptom.level != "object":
         return ""
-    read = one.misread[_readings(family, one, unit)[0]]
+    read = examined.misread[_readings(family, examined, unit)[0]]
     what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
     return f"the {object_words(scene, unit)}, {what}"

@@ -1,4 +1,4 @@
-"""A family's name is true of its members, and its rate weighs each prior scene by its selection from the bank."""
+"""The rate of a family weighs each prior scene by its selection from the bank."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import numpy as np
 import pytest
 
 from tests.references.scene_strategies import random_scene
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.relatives import Families, with_rates
 from trex.inference.statistics.how_often import SampledRate, how_often
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import high_confidence
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
-from trex.scenes.appearance import PARTLY, Appearance
 from trex.scenes.distinct import are_distinct
 from trex.scenes.scene import Scene
-from trex.search.family import Family, family_rates, family_words
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.description import Noun
-from trex.worlds.latents import Latent, scene_of, to_stored
+from trex.worlds.latents import Latent, scene_of
 
 SEED = 20_271
-SCENE = Noun("scene", "scenes")
 TARGET = high_confidence(("0", "1"), "1")
 
 
@@ -48,13 +47,22 @@ def distinct(one: Latent, other: Latent) -> bool:
     return are_distinct(scene_of(one), scene_of(other))
 
 
+def family_rates(
+    families: Sequence[Sequence[int]], found: Sequence[Scene], sample: PriorSample, *fragile: Scene
+) -> list[Rate | None]:
+    """The rates of families, given as places among the found scenes."""
+    drawn, selection = sample.counted
+    draws = [(one.z, TARGET.is_hit(one.evaluation.log_probs) and one.z not in fragile) for one in drawn]
+    known = Families(known=tuple(Family(Pattern(), members=tuple(places)) for places in families))
+    level = sample.how_often.level
+    return [one.rate for one in with_rates(known, found, draws, (selection, level), distinct).known]
+
+
 def rates(
     families: Sequence[Sequence[int]], found: Sequence[Scene], sample: PriorSample, *fragile: Scene
 ) -> list[float]:
     """Estimates of each family; 0 where there is none."""
-    lost = {to_stored(z) for z in fragile}
-    said = family_rates(families, found, lost, sample, TARGET, distinct)
-    return [0.0 if rate is None else value(rate) for rate in said]
+    return [0.0 if rate is None else value(rate) for rate in family_rates(families, found, sample, *fragile)]
 
 
 def value(rate: Proportion) -> float:
@@ -107,7 +115,7 @@ def test_a_prior_hit_counts_for_the_found_scene_that_it_resembles_and_a_fragile_
     found = [zs[0], like, scenes(1, SEED + 9)[0]]
     assert rates([[0], [1], [2]], found, sample) == [1 / 40, 1 / 40, 0.0]
     assert rates([[0], [1], [2]], found, sample, zs[1]) == [1 / 40, 0.0, 0.0]
-    assert family_rates([[2]], found, (), sample, TARGET, distinct) == [None]
+    assert family_rates([[2]], found, sample) == [None]
 
 
 def test_of_a_common_target_only_the_further_draws_count() -> None:
@@ -121,33 +129,6 @@ def test_of_a_common_target_only_the_further_draws_count() -> None:
 def test_a_family_without_a_prior_scene_has_a_dash_for_its_rate() -> None:
     zs = scenes(40)
     sample = sample_of(zs, [k < 8 for k in range(40)], everyone(40))
-    said = family_rates([list(range(8)), [0], []], zs[:8], (), sample, TARGET, distinct)
-    words = [Family(1, "", (0,), rate).how_often.replace("\u00a0", " ") for rate in said]
+    found = family_rates([list(range(8)), [0], []], zs[:8], sample)
+    words = [Family(Pattern(), rate=rate).how_often.replace("\u00a0", " ") for rate in found]
     assert words == ["20.0 % (95 %: 9.1 % to 35.6 %)", "0.063 % to 13.2 % (95 %)", "—"]
-
-
-SPHERE = Appearance(("sphere", "small", "red", "metal"), ("shape", "size"), PARTLY, ("large", "cylinder"))
-
-
-def test_the_name_of_an_explained_family_is_true_of_every_member() -> None:
-    zs = scenes(3)
-    rubber = replace(SPHERE, category=("sphere", "small", "blue", "rubber"), deciding=("shape", "material"))
-    cause = frozenset({SPHERE})
-    assert family_words(zs, [cause], SCENE) == "a small sphere partly hidden by a large cylinder"
-    both = [frozenset[Appearance](), cause, frozenset({rubber})]
-    assert family_words(zs, both, SCENE) == "a small sphere partly hidden by a large cylinder"
-    cube = Appearance(("cube", "large", "gray", "rubber"))
-    assert family_words(zs, [frozenset({SPHERE, cube})], SCENE) == (
-        "a large gray rubber cube in full view and a small sphere partly hidden by a large cylinder"
-    )
-
-
-def test_unexplained_scenes_are_named_by_an_object_that_all_of_them_hold() -> None:
-    first, *others = scenes(4)
-    one = first.objects[2]
-    alike = [first, *(replace(z, objects=(*z.objects[:4], one)) for z in others)]
-    named = family_words(alike, [frozenset()] * 4, SCENE)
-    assert named == f"scenes around a {one.size} {one.color} {one.material} {one.shape}"
-    assert family_words([first], [frozenset()], SCENE) == "one scene by itself, not explained"
-    digits = [np.zeros(3), np.ones(3)]
-    assert family_words(digits, [frozenset()] * 2, Noun("digit", "digits")) == "digits close to each other"

@@ -10,21 +10,22 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
+from trex.families.enrichment import KINDS, Enriched, Enrichment, Example, Kind, descriptions, enriched, fits
 from trex.foundation.errors import InputError
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value, groups_needed
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.two_phase import Selection
 from trex.pages.page import page
-from trex.report.patterns import KINDS, Example, Patterns, descriptions, find_patterns, fits
 from trex.report.sections.patterns import pattern_tables
+from trex.scenes.conditions import Condition, has
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 
 PRIOR = ScenePrior(CLEVR, (4, 4))
 SEED = 20_261
-BLAMED = ("small", None, "metal", "cylinder")
+CAUSE = (has("size", "small"), has("material", "metal"), has("shape", "cylinder"))
 
 
 def prior_scenes(n: int, seed: int) -> list[Scene]:
@@ -38,11 +39,11 @@ def prior() -> list[Scene]:
 
 
 def blamed(scene: Scene) -> int | None:
-    return next((i for i, item in enumerate(scene.objects) if fits(BLAMED, item)), None)
+    return next((i for i, item in enumerate(scene.objects) if fits(CAUSE, item)), None)
 
 
 def planted(scenes: list[Scene]) -> list[Example]:
-    """Each scene with one object made a small metal cylinder, which is to blame."""
+    """Each scene with one object made a small metal cylinder, which is responsible."""
     made = []
     for k, scene in enumerate(scenes):
         item = replace(scene.objects[k % 4], size="small", material="metal", shape="cylinder")
@@ -51,27 +52,28 @@ def planted(scenes: list[Scene]) -> list[Example]:
     return made
 
 
+def rows(found: Enrichment, kind: Kind) -> list[Enriched]:
+    return [row for row in found.rows if row.kind == kind]
+
+
 def test_the_planted_cause_comes_first(prior: list[Scene]) -> None:
-    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
-    (first, *_) = found.top("to blame", 5)
-    assert first.said == BLAMED
+    (first, *_) = rows(found, "responsible")
+    assert first.description == CAUSE
     assert first.share == 1.0
     assert first.is_clear
-    assert first.words == "small metal cylinder"
-    assert first.sentence().startswith(
-        "A small metal cylinder is the object to blame in 100\u00a0% of 60 groups, prior 0.0"
-    )
-    (present, *_) = found.top("present", 5)
-    assert present.said == BLAMED
+    assert first.words == "a small metal cylinder"
+    (present, *_) = rows(found, "present")
+    assert present.description == CAUSE
 
 
-def named(found: Patterns | None) -> int:
+def named(found: Enrichment | None) -> int:
     assert found is not None
     return sum(row.is_clear for row in found.rows)
 
 
-def without_a_cause(seed: int, per_chain: int, counted_apart: bool, prior: list[Scene]) -> Patterns | None:
+def without_a_cause(seed: int, per_chain: int, counted_apart: bool, prior: list[Scene]) -> Enrichment | None:
     """24 scenes of the prior; of each chain, all but the first are the first again with another object moved in."""
     rng, examples = np.random.default_rng(seed), []
     for chain in range(24 // per_chain):
@@ -80,7 +82,7 @@ def without_a_cause(seed: int, per_chain: int, counted_apart: bool, prior: list[
             scene = replace(first, objects=(*first.objects[:3], PRIOR.sample(rng).objects[0]))
             cluster = (chain, k) if counted_apart else chain
             examples.append(Example(scene, cluster, int(rng.integers(3))))
-    return find_patterns(examples, prior, CLEVR)
+    return enriched(examples, prior, CLEVR)
 
 
 def alarms(per_chain: int, counted_apart: bool, prior: list[Scene]) -> int:
@@ -105,21 +107,21 @@ def test_rows_taken_one_by_one_name_what_is_not_there(prior: list[Scene]) -> Non
     assert sum(any(row.p_value < 0.05 for row in one.rows) for one in found if one) >= 9  # planted
 
 
-def shares_a_word(said: tuple[str | None, ...]) -> bool:
-    """Whether the cause makes the description more frequent: "gray thing" it does not, "small gray thing" it does."""
-    return any(word is not None and word == value for word, value in zip(said, BLAMED, strict=True))
+def shares_a_word(description: tuple[Condition, ...]) -> bool:
+    """Whether the cause makes it more frequent: "gray object" it does not, "small gray object" it does."""
+    return bool(set(description) & set(CAUSE))
 
 
 @pytest.mark.parametrize("n", [8, 16])
 def test_a_planted_cause_of_few_families_is_named_and_little_else(n: int, prior: list[Scene]) -> None:
     wrong = right = 0
     for seed in range(8):
-        found = find_patterns(planted(prior_scenes(n, SEED + 300 + seed)), prior, CLEVR)
+        found = enriched(planted(prior_scenes(n, SEED + 300 + seed)), prior, CLEVR)
         assert found is not None
         clear = [row for row in found.rows if row.is_clear]
-        assert BLAMED in [row.said for row in clear]
-        right += sum(shares_a_word(row.said) for row in clear)
-        wrong += sum(not shares_a_word(row.said) for row in clear)
+        assert CAUSE in [row.description for row in clear]
+        right += sum(shares_a_word(row.description) for row in clear)
+        wrong += sum(not shares_a_word(row.description) for row in clear)
     assert stats.binomtest(wrong, wrong + right, 0.05, alternative="greater").pvalue > ALPHA
 
 
@@ -159,9 +161,11 @@ def test_the_priors_shares_are_weighted_where_scenes_were_chosen_from_a_bank() -
     chosen = Selection(np.r_[np.arange(40), np.arange(200, 220)], np.repeat([0.2, 0.1], 200))
     shares = []
     for selection in (chosen, None):
-        found = find_patterns(planted(prior_scenes(60, SEED + 8)), [*causes, *others], CLEVR, selection)
+        found = enriched(planted(prior_scenes(60, SEED + 8)), [*causes, *others], CLEVR, selection)
         assert found is not None
-        shares += [row.prior_share for row in found.rows if row.said == BLAMED and row.kind == "present"]
+        shares += [
+            row.prior_share for row in found.rows if row.description == CAUSE and row.kind == "present"
+        ]
     assert shares == pytest.approx([0.5, 2 / 3])  # planted: the chosen scenes taken for the prior
 
 
@@ -209,44 +213,44 @@ def test_impossible_counts_are_refused() -> None:
 
 
 def test_descriptions_name_what_may_occur() -> None:
-    said = list(descriptions(CLEVR.revoke("cube").revoke("blue spheres")))
-    assert (None, None, None, None) in said
-    assert not any("cube" in one for one in said)
-    assert not any(one[1] == "blue" and one[3] == "sphere" for one in said)
-    assert all(sum(word is not None for word in one[:3]) <= 2 for one in said)
-    assert len(said) == len(set(said))
+    found = list(descriptions(CLEVR.revoke("cube").revoke("blue spheres")))
+    assert (has("shape", "sphere"),) in found and () not in found
+    assert not any(has("shape", "cube") in one for one in found)
+    assert not any({has("color", "blue"), has("shape", "sphere")} <= set(one) for one in found)
+    assert all(sum(not each.key.startswith("shape") for each in one) <= 2 for one in found)
+    assert len(found) == len(set(found))
 
 
 def test_nothing_to_compare_is_none(prior: list[Scene]) -> None:
-    assert find_patterns([], prior, CLEVR) is None
-    assert find_patterns([Example(prior[0], 0)], [], CLEVR) is None
+    assert enriched([], prior, CLEVR) is None
+    assert enriched([Example(prior[0], 0)], [], CLEVR) is None
 
 
 def test_a_row_without_prior_examples_has_no_upper_lift(prior: list[Scene]) -> None:
     bare = [scene for scene in prior if blamed(scene) is None]
-    found = find_patterns(planted(prior_scenes(30, SEED + 2)), bare, CLEVR)
+    found = enriched(planted(prior_scenes(30, SEED + 2)), bare, CLEVR)
     assert found is not None
-    row = next(row for row in found.rows if row.said == BLAMED)
+    row = next(row for row in found.rows if row.description == CAUSE)
     assert row.lift == math.inf
     assert row.is_clear
     assert row.prior_interval.high > 0
 
 
 def test_echoes_are_told_once(prior: list[Scene]) -> None:
-    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
-    certain = [row for row in found.rows if row.kind == "to blame" and row.share == 1.0]
-    assert [row.said for row in certain] == [BLAMED]  # not also "metal cylinder", "small thing", ...
+    certain = [row for row in found.rows if row.kind == "responsible" and row.share == 1.0]
+    assert [row.description for row in certain] == [CAUSE]  # not also "metal cylinder", "small object", ...
 
 
-def shown(common: Patterns) -> str:
+def shown(common: Enrichment) -> str:
     """The section of a report."""
     return page("commonalities.html", {"common": common, "tables": pattern_tables(common)})
 
 
 def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: list[Scene]) -> None:
     examples = [Example(s, i // 4, i % 4) for i, s in enumerate(prior_scenes(8, SEED + 7))]
-    found = find_patterns(examples, prior, CLEVR)
+    found = enriched(examples, prior, CLEVR)
     assert found is not None and found.rows and not found.is_clear
     html = shown(found)
     assert "<table" not in html and "<h3>" not in html
@@ -255,11 +259,11 @@ def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: 
 
 
 def test_only_rows_that_are_surely_more_frequent_are_shown(prior: list[Scene]) -> None:
-    found = find_patterns(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
+    found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
-    rows = [row for kind in KINDS for row in found.clear(kind, 8)]
-    assert rows and all(row.lift > 1 for row in rows)
+    named = [row for kind in KINDS for row in found.clear(kind, 8)]
+    assert named and all(row.lift > 1 for row in named)
     html = shown(found)
-    assert html.count("<tr>") == len(rows) + html.count("<thead>")
-    unclear = {row.words for row in found.rows if not row.is_clear} - {row.words for row in rows}
+    assert html.count("<tr>") == len(named) + html.count("<thead>")
+    unclear = {row.words for row in found.rows if not row.is_clear} - {row.words for row in named}
     assert unclear and not any(f'scope="row">{words}<' in html for words in unclear)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trex.inference.subgroups.rules import find_rules, matches
+from trex.families.rules import find_rules, matches
 
 N = 8000
 Bools = NDArray[np.bool_]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from trex.families import rules
+from trex.families.rules import Bools, find_rules, gain, matches, needed
 from trex.foundation.errors import InputError
-from trex.inference.subgroups import rules
-from trex.inference.subgroups.rules import Bools, find_rules, gain, matches, needed
 
 CONDITIONS = 40
 

@@ -1,1 +1,0 @@
-"""Subgroup discovery: under which conditions something happens more often than elsewhere."""

@@ -1,0 +1,99 @@
+"""A scene as a graph, and an object as its picture shows it: how much of it is visible, and what hides it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.references.scene_strategies import scenes
+from trex.families.pattern import object_words
+from trex.scenes.conditions import FULLY, MOSTLY, PARTLY, Condition, has, looks, object_conditions
+from trex.scenes.graph import Facts, facts_of, gap, scene_graph
+from trex.scenes.prior import ScenePrior
+from trex.scenes.relations import related
+from trex.scenes.scene import Nuisances, Scene, SceneObject
+from trex.scenes.validity import BEHIND
+from trex.scenes.visibility import id_map
+from trex.scenes.vocabulary import CLEVR
+
+CYLINDER = has("size", "large").terms + has("shape", "cylinder").terms
+
+
+def behind(gap: float, aside: float = 0.0) -> Scene:
+    """A small sphere `gap` units behind a large cylinder, and `aside` units to its right."""
+    x, y = gap * BEHIND[0] - aside * BEHIND[1], gap * BEHIND[1] + aside * BEHIND[0]
+    return Scene(
+        (
+            SceneObject("cylinder", "large", "gray", "rubber", 0.0, 0.0, 0.0),
+            SceneObject("sphere", "small", "red", "metal", x, y, 0.0),
+        ),
+        Nuisances(),
+    )
+
+
+def seen(scene: Scene, index: int) -> Condition:
+    """How much of an object is visible, and what hides the rest."""
+    (found,) = [one for one in looks(scene_graph(facts_of(scene, CLEVR)), index) if one.part == "seen"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("aside", "level"),
+    [(0.0, MOSTLY), (0.9, PARTLY), (1.5, FULLY), (-1.5, FULLY), (-0.9, PARTLY)],
+)
+def test_an_object_behind_another_is_hidden_by_it_as_far_as_it_overlaps(aside: float, level: str) -> None:
+    hidden = seen(behind(1.2, aside), 1)
+    assert hidden.key == (level if level == FULLY else f"{level} by a large cylinder")
+    assert hidden.other == (() if level == FULLY else CYLINDER)
+    assert seen(behind(1.2, aside), 0).key == FULLY  # it stands in front
+
+
+def test_the_visible_share_is_that_of_the_pixels_that_it_would_have_alone() -> None:
+    rng = np.random.default_rng(20_270)
+    levels = set()
+    for scene in (ScenePrior(CLEVR, (8, 8)).sample(rng) for _ in range(20)):
+        whole, facts = id_map(scene, CLEVR), facts_of(scene, CLEVR)
+        graph = scene_graph(facts)
+        for index, item in enumerate(scene.objects):
+            alone = id_map(replace(scene, objects=(item,)), CLEVR) == 1
+            share = (whole == index + 1).sum() / alone.sum()
+            expected = FULLY if share >= 0.9 else PARTLY if share >= 0.5 else MOSTLY
+            found = next(one for one in looks(graph, index) if one.part == "seen")
+            levels.add(expected)
+            assert found.key.startswith(expected) and found.holds(graph, index)
+            assert bool(found.other) == (expected != FULLY)
+            hiders = [j for j in graph.predecessors(index) if "hides" in graph.edges[j, index]]
+            assert hiders == [] if facts.hiders[index] is None else [facts.hiders[index]]
+    assert levels == {FULLY, PARTLY, MOSTLY}
+
+
+def test_the_words_name_the_kind_and_what_hides_it() -> None:
+    known = looks(scene_graph(facts_of(behind(1.2), CLEVR)), 1)
+    assert object_words(known) == "a small red metal sphere mostly hidden by a large cylinder"
+    assert object_words([one for one in known if one.key in ("color red", FULLY)]) == "a red object"
+
+
+@given(scenes())
+def test_the_graph_holds_the_attributes_and_the_relations(scene: Scene) -> None:
+    n = len(scene.objects)
+    graph = scene_graph(Facts(scene, (1.0,) * n, (None,) * n))
+    assert sorted(graph) == list(range(n)) and graph.number_of_edges() == n * (n - 1)
+    assert all(graph.nodes[i]["color"] == item.color for i, item in enumerate(scene.objects))
+    for name, lists in related(scene).items():
+        edges = {(j, i) for i, row in enumerate(lists) for j in row}
+        assert {(j, i) for j, i, data in graph.edges(data=True) if name in data} == edges
+    for i, j, data in graph.edges(data=True):
+        one, other = scene.objects[i], scene.objects[j]
+        assert data["gap"] == gap(other, one) and ("same color" in data) == (one.color == other.color)
+        assert ("larger" in data) == ((one.size, other.size) == ("large", "small"))
+
+
+def test_a_relation_is_to_some_other_object() -> None:
+    """Planted: an object that counts as its own neighbor would be beside its own color."""
+    known = {one.key: one for one in object_conditions(CLEVR)}
+    graph = scene_graph(facts_of(behind(1.2), CLEVR))
+    assert known["hidden by larger"].holds(graph, 1) and not known["hidden by larger"].holds(graph, 0)
+    assert known["beside color gray"].holds(graph, 1) and not known["beside color red"].holds(graph, 1)

@@ -1,0 +1,140 @@
+"""Families of an audit: for each way in which a model fails, the rules that say when (`rules`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from trex.families.family import Family, rows
+from trex.families.pattern import Pattern
+from trex.families.rules import Bools, find_rules
+from trex.families.symptom import Failure, Symptom
+from trex.scenes.conditions import (
+    Asked,
+    Condition,
+    Level,
+    object_conditions,
+    question_conditions,
+    scene_conditions,
+)
+from trex.scenes.graph import Facts
+from trex.scenes.vocabulary import Vocabulary
+
+LEAST_EVENTS = 5  # failures that a family is made of
+LEVELS: tuple[Level, ...] = ("object", "scene", "question")
+Vocabularies = dict[Level, tuple[Condition, ...]]
+
+
+def conditions_of(vocabulary: Vocabulary) -> Vocabularies:
+    """The conditions of each level that rules may name."""
+    of_scene = scene_conditions()
+    return {
+        "object": (*object_conditions(vocabulary), *of_scene),
+        "scene": of_scene,
+        "question": (*question_conditions(vocabulary), *of_scene),
+    }
+
+
+class Situation:
+    """One scene for any number of families: what failed in it, and for which of its units which conditions hold.
+
+    Units are the scene's objects, the scene itself, or its questions, whose true answers are `truths`; `asked` gives
+    the questions. Tables of conditions are made when they are first needed.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        failures: Sequence[Failure],
+        truths: Sequence[str],
+        conditions: Vocabularies,
+        asked: Callable[[], Sequence[Asked]],
+    ) -> None:
+        self.facts, self.failures = facts, failures
+        self._truths, self._conditions, self._asked = truths, conditions, asked
+        self._tables: dict[Level, Bools] = {}
+
+    def table(self, level: Level) -> Bools:
+        """(units, conditions): which conditions of a level hold for the scene's units, 7 kB for 50 questions."""
+        if level not in self._tables:
+            asked = self._asked() if level == "question" else ()
+            self._tables[level] = rows(level, self._conditions[level], self.facts, asked)
+        return self._tables[level]
+
+    def can_show(self, symptom: Symptom) -> Bools:
+        """(units,): which units can show a symptom."""
+        return symptom.can_show(len(self.table(symptom.level)), self._truths)
+
+    def everywhere(self, family: Family) -> set[int]:
+        """The units that fail as the family says, whether its conditions hold or not."""
+        return {one.unit for one in self.failures if family.covers(one.symptom, one.value)}
+
+    def values(self, family: Family) -> list[str]:
+        """What each unit that fails in the family's way under its conditions was taken for, whatever that is."""
+        failed, *_ = self.failing(wider := family.wider)
+        return [
+            one.value for one in self.failures if wider.covers(one.symptom, one.value) and one.unit in failed
+        ]
+
+    def failing(self, family: Family) -> tuple[list[int], int, int]:
+        """The units that fail under the family's conditions; of the units that can, how many meet these, and all."""
+        symptom = family.symptom
+        keys = [one.key for one in self._conditions[symptom.level]]
+        columns = [keys.index(one.key) for one in family.pattern.conditions]
+        can_show = self.can_show(symptom)
+        holds = self.table(symptom.level)[:, columns].all(axis=1) & can_show
+        failed = sorted(unit for unit in self.everywhere(family) if holds[unit])
+        return failed, int(holds.sum()), int(can_show.sum())
+
+
+def discover(scenes: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
+    """The families of these scenes, those with the most failures first; a function of the scenes alone."""
+    conditions = conditions_of(vocabulary)
+    shown = {failure.symptom for scene in scenes for failure in scene.failures}
+    families: list[Family] = []
+    for symptom in sorted(shown, key=lambda one: (LEVELS.index(one.level), one.what)):
+        families += _of_symptom(symptom, conditions[symptom.level], scenes)
+    return sorted(families, key=lambda family: (-_failures(family), family.symptom.what))
+
+
+def _failures(family: Family) -> int:
+    return sum(n for *_, n in family.became)
+
+
+def _of_symptom(
+    symptom: Symptom, conditions: Sequence[Condition], scenes: Sequence[Situation]
+) -> list[Family]:
+    """A family for each rule for a symptom, among the units that can show it."""
+    can = [one.can_show(symptom) for one in scenes]
+    table = np.concatenate([one.table(symptom.level)[mine] for one, mine in zip(scenes, can, strict=True)])
+    starts = np.cumsum([0, *(int(mine.sum()) for mine in can)])
+    became = {
+        int(starts[k] + can[k][: failure.unit].sum()): (_was(one, failure), failure.value)
+        for k, one in enumerate(scenes)
+        for failure in one.failures
+        if failure.symptom == symptom
+    }
+    events, left = (np.full(len(table), value, dtype=np.bool_) for value in (False, True))
+    events[list(became)] = True
+    found = []
+    for rule in find_rules(table, events, least_events=LEAST_EVENTS):
+        inside = left & table[:, list(rule.conditions)].all(axis=1)
+        left &= ~inside
+        counts = _counted(became[int(k)] for k in np.flatnonzero(inside & events))
+        found.append(Family(Pattern.of(conditions[c] for c in rule.conditions), symptom, counts))
+    return found
+
+
+def _was(scene: Situation, failure: Failure) -> str:
+    """What a unit is in truth: the value of an object's misread attribute, or the true answer."""
+    if failure.symptom.level != "object":
+        return failure.truth
+    value: str = getattr(scene.facts.scene.objects[failure.unit], failure.symptom.what, failure.truth)
+    return value
+
+
+def _counted(became: Iterable[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
+    counts = Counter(became)
+    return tuple(sorted(((*pair, n) for pair, n in counts.items()), key=lambda row: (-row[2], row)))

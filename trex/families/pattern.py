@@ -1,0 +1,67 @@
+"""Patterns over scene graphs: objects with conditions on them and on their neighbors, and conditions on the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trex.scenes.conditions import Condition, noun_words, part_words
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The conditions on each of a few objects, and those on the scene or the question; without any, it fits all.
+
+    A condition with a relation stands for an edge to a further object; further objects may coincide.
+    """
+
+    objects: tuple[tuple[Condition, ...], ...] = ()
+    around: tuple[Condition, ...] = ()
+
+    @staticmethod
+    def of(conditions: Iterable[Condition]) -> Pattern:
+        """The pattern of a rule: one object, if any of its conditions is on one."""
+        chosen = tuple(conditions)
+        mine = tuple(one for one in chosen if one.part not in ("scene", "question"))
+        return Pattern((mine,) if mine else (), tuple(one for one in chosen if one not in mine))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions, those on objects first."""
+        return (*(one for conditions in self.objects for one in conditions), *self.around)
+
+    @property
+    def words(self) -> str:
+        """In words: "a small metal sphere partly hidden by a large cylinder in scenes of at least 8 objects"."""
+        parts = [" and ".join(sorted(map(object_words, self.objects)))] if self.objects else []
+        return " ".join([*parts, *part_words(self.around, "scene")])
+
+    def matches(self, graph: nx.DiGraph) -> Iterator[tuple[int, ...]]:
+        """Different objects of a scene's graph that meet the conditions, one for each object of the pattern.
+
+        Exact, by trying all: for scenes of up to 10 objects some five times as fast as networkx's VF2.
+        """
+        if all(one.holds(graph, -1) for one in self.around if one.part == "scene"):
+            yield from _extended(self.objects, graph, ())
+
+
+def _extended(
+    objects: Sequence[tuple[Condition, ...]], graph: nx.DiGraph, chosen: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    if len(chosen) == len(objects):
+        yield chosen
+        return
+    for index in graph:
+        if index not in chosen and all(one.holds(graph, index) for one in objects[len(chosen)]):
+            yield from _extended(objects, graph, (*chosen, index))
+
+
+def object_words(conditions: Iterable[Condition]) -> str:
+    """An object in words: "a small metal sphere partly hidden by a large cylinder"."""
+    chosen = tuple(conditions)
+    parts = (part_words(chosen, part) for part in ("seen", "where"))
+    return " ".join([noun_words(chosen), *(words for part in parts for words in part)])

@@ -1,0 +1,85 @@
+"""Symptoms: the ways in which a model fails in a scene, and which objects, scenes and questions can show each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trex.scenes.conditions import Bools, Level
+from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
+from trex.scenes.questions.programs import YES_NO
+
+OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
+WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
+MAX_COUNTED = 10  # objects of a CLEVR scene
+SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """How a model fails: an object misread in one way, directions mirrored, or a kind of wrong answer."""
+
+    level: Level
+    what: str
+
+    def can_show(self, units: int, truths: Sequence[str]) -> Bools:
+        """(units,): which units of a scene can show it; `truths` are the true answers if the units are questions.
+
+        No answer to "Is there a cube?" counts too few. Rates under a rule's conditions and elsewhere are therefore of
+        questions whose true answer allows the mistake; otherwise a rule that only says which those are would stand out.
+        """
+        if self.level != "question":
+            return np.ones(units, dtype=np.bool_)
+        return np.array([self.what in wrong_kinds(truth) for truth in truths], dtype=np.bool_)
+
+
+SOUGHT = Symptom("scene", "")  # the model gives the answer that a search is for
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A unit of a scene (an object, the scene, a question, by number) that shows a symptom.
+
+    `truth` is the true answer if it is a question; `value` what the unit was taken for, or answered with.
+    """
+
+    symptom: Symptom
+    unit: int
+    truth: str
+    value: str
+
+
+def misread(one: Misreading) -> Failure:
+    """The failure that a misreading is."""
+    if one.index is None:
+        return Failure(Symptom("scene", one.value), 0, "", one.value)
+    return Failure(Symptom("object", one.kind), one.index, "", one.value)
+
+
+def answered(unit: int, truth: str, answer: str) -> Failure:
+    """The failure that a wrong answer to question `unit` is."""
+    return Failure(Symptom("question", wrong_words(truth, answer)), unit, truth, answer)
+
+
+def wrong_words(truth: str, answer: str) -> str:
+    """The kind of a wrong answer."""
+    if truth.isdecimal() and answer.isdecimal():
+        return "too few" if int(answer) < int(truth) else "too many"
+    if {truth, answer} == set(YES_NO):
+        return f"{answer} for {truth}"
+    if truth in YES_NO:
+        return NO_WORD
+    return NO_NUMBER if truth.isdecimal() else OTHER
+
+
+def wrong_kinds(truth: str) -> tuple[str, ...]:
+    """The kinds of wrong answers to a question with this true answer."""
+    if truth in YES_NO:
+        answer = next(word for word in YES_NO if word != truth)
+        return (f"{answer} for {truth}", NO_WORD)
+    if not truth.isdecimal():
+        return (OTHER,)
+    few, many = int(truth) > 0, int(truth) < MAX_COUNTED
+    return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
