@@ -12,7 +12,7 @@ import numpy as np
 from trex.families.pattern import Pattern, object_words
 from trex.families.symptom import NO_NUMBER, NO_WORD, OTHER, SOUGHT, Symptom
 from trex.foundation.words import capitalized, with_article
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.conditions import (
     Asked,
     Bools,
@@ -52,7 +52,7 @@ class Family:
     may_name: bool = True
     number: int = 0
     members: tuple[int, ...] = ()
-    rate: Rate | None = None
+    rate: Proportion | None = None
     is_explained: bool = False
     noun: Noun = SCENES
 

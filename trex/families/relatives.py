@@ -31,7 +31,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.foundation.words import counted
 from trex.inference.statistics.how_often import rate_of
-from trex.inference.statistics.proportion import Rate
+from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection
 from trex.scenes.conditions import Condition, has, looks
 from trex.scenes.distinct import in_common
@@ -177,7 +177,7 @@ def with_rates(
             stored = to_stored(z)
             homes[row] = place[stored] if stored in place else next(alike, -1)
 
-    def rate(family: Family) -> Rate | None:
+    def rate(family: Family) -> Proportion | None:
         is_member = np.isin(homes, family.members).astype(float)
         known = rate_of(is_member, *sample)
         return known if known.count else None

@@ -49,7 +49,7 @@ def distinct(one: Latent, other: Latent) -> bool:
 
 def family_rates(
     families: Sequence[Sequence[int]], found: Sequence[Scene], sample: PriorSample, *fragile: Scene
-) -> list[Rate | None]:
+) -> list[Proportion | None]:
     """The rates of families, given as places among the found scenes."""
     drawn, selection = sample.counted
     draws = [(one.z, TARGET.is_hit(one.evaluation.log_probs) and one.z not in fragile) for one in drawn]
