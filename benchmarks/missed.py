@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.api.find import query_file
 from trex.bank.bank import bank_of
+from trex.finding.find import query_file
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.gate import gate
 from trex.inference.types import Floats

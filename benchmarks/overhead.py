@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figure import note, show
-from trex.api.find import manifest_of
+from trex.finding.find import manifest_of
 from trex.inference.scoring import Scored, Scorer
 from trex.query.toml_file import parse_query
 from trex.runs.folder import create

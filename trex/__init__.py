@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trex.api.check import QueryCheck
-    from trex.api.hit import Hit
     from trex.api.models.repair import Repair, begin_repair, open_repair
     from trex.api.models.scene_repair import SceneRepair, begin_scene_repair, open_scene_repair
-    from trex.api.public import check, find, open_run
-    from trex.api.run import Run
-    from trex.api.stopped import Stopped
     from trex.auditing.perform import AuditResult
+    from trex.commands.results.hit import Hit
+    from trex.commands.results.public import check, find, open_run
+    from trex.commands.results.run import Run
+    from trex.commands.results.stopped import Stopped
+    from trex.finding.check import QueryCheck
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
 
     audit: Callable[..., AuditResult]
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 VERBS = ("audit",)  # each is declared in the file of its name in `trex.commands`
 _HOMES = {
     "AuditResult": "trex.auditing.perform",
-    "find": "trex.api.public",
-    "check": "trex.api.public",
-    "open_run": "trex.api.public",
+    "find": "trex.commands.results.public",
+    "check": "trex.commands.results.public",
+    "open_run": "trex.commands.results.public",
     **dict.fromkeys(
         ("begin_scene_repair", "open_scene_repair", "SceneRepair"), "trex.api.models.scene_repair"
     ),
     **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.models.repair"),
-    "Run": "trex.api.run",
-    "Hit": "trex.api.hit",
-    "QueryCheck": "trex.api.check",
-    "Stopped": "trex.api.stopped",
+    "Run": "trex.commands.results.run",
+    "Hit": "trex.commands.results.hit",
+    "QueryCheck": "trex.finding.check",
+    "Stopped": "trex.commands.results.stopped",
     **dict.fromkeys(
         ("TrexError", "InputError", "ModelError", "RenderError", "RunError"), "trex.foundation.errors"
     ),

@@ -60,7 +60,7 @@ MANIFEST: dict[str, tuple[object, ...]] = {
 @cache
 def good_run() -> Path:
     """A finished run on the fake world, made once."""
-    from trex.api import find
+    from trex.finding import find
     from trex.search.progress import Silent
 
     place = Path(tempfile.mkdtemp(prefix="trex-bad-inputs-"))

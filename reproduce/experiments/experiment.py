@@ -11,7 +11,7 @@ import numpy as np
 
 from reproduce.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from reproduce.experiments.test_set import TEST_SET, count_test_set, surest_picture
-from trex.api.find import find
+from trex.finding.find import find
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import effective_size, normalized_weights, resample

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from trex.api import find as finding
-from trex.api.find import Outcome
 from trex.artifacts.weights import compact, write_safetensors
+from trex.finding import find as finding
+from trex.finding.conclude import Outcome
 from trex.mnist_models import load
 from trex.mnist_models.data.datasets import SOURCES
 from trex.mnist_models.networks.classifiers import Classifier

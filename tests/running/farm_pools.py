@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.running import runs
 from tests.running.runs import QUERY, draws, run, write_query
-from trex.api import find as finding
 from trex.farm.queue import add as queue_add
 from trex.farm.queue.entry import Entry, run_path
 from trex.farm.queue.requests import queue_requests
@@ -19,6 +18,7 @@ from trex.farm.workers.pool import Answered, Event, Inbox, Joined, Lost, Pool
 from trex.farm.workers.task_board import Task
 from trex.farm.workers.tasks import Answer
 from trex.farm.workers.worker import Worker, worker_log
+from trex.finding import find as finding
 from trex.search.progress import Silent
 
 # Each ends in another phase, as in tests.running.runs: chains to the end, an early stop, a common target, a control.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tests.running.command_line import trex_done
 from tests.running.runs import go_on, write_query
-from trex.api.find import manifest_of
 from trex.farm.queue import queue
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.queued_folder import open_queued, read_queued
 from trex.farm.status import FarmStatus, RunStatus, WorkerStatus, write_farm_status, write_run_status
+from trex.finding.find import manifest_of
 from trex.runs.folder import RunFolder, begin
 from trex.search.progress import Status
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from trex.api import find as finding
-from trex.api.find import Outcome
+from trex.finding import conclude
+from trex.finding import find as finding
+from trex.finding.conclude import Outcome
 from trex.runs.checked_lines import chained
 from trex.runs.manifest import seal_of
 from trex.search.progress import Silent
@@ -70,7 +71,7 @@ def without_reports() -> Iterator[None]:
     """Runs whose draws and results alone matter: no report is made, and nothing waits for the disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
-        patch.setattr(finding, "write_report", lambda folder, *_: folder.path / "report.html")
+        patch.setattr(conclude, "write_report", lambda folder, *_: folder.path / "report.html")
         yield
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label
 
-from trex.api.find import manifest_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.explain.explain_scene import ExplainOptions
 from trex.explain.scene_scores import SceneScores, open_scores
+from trex.finding.find import manifest_of
 from trex.inference.scoring import Scorer
 from trex.inference.types import Classifier, Draw, Evaluation
 from trex.query.toml_file import parse_query

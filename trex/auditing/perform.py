@@ -16,7 +16,7 @@ from trex.auditing.plan import audit_settings, planned
 from trex.auditing.reporting.document import document
 from trex.auditing.reporting.junit import cases
 from trex.auditing.reporting.page import write_report
-from trex.auditing.reporting.searches import Lead, SearchFor, SearchTemplate, write_leads
+from trex.auditing.reporting.searches import Lead, SearchTemplate, write_leads
 from trex.auditing.reporting.words import beside_words, headline, leads_words, not_found_words, rate_words
 from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
@@ -81,12 +81,9 @@ class AuditResult:
         return document(self.done, self.leads, self.beside) | {"page": str(self.page)}
 
 
-def perform(
-    options: AuditOptions, on_progress: OnProgress, search: SearchFor, on_begin: Callable[[Path], None]
-) -> AuditResult:
+def perform(options: AuditOptions, on_progress: OnProgress, on_begin: Callable[[Path], None]) -> AuditResult:
     """Audit a model, or resume, and write the page and the JUnit file; `on_begin` receives the folder.
 
-    `search` runs the query of a lead, or resumes its run.
     InputError before anything is rendered or written if an option is wrong; errors as from `audit`.
     """
     if options.junit is not None:
@@ -98,7 +95,7 @@ def perform(
     done = audit(work, on_progress)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, options.model, options.asked)
-    leads = write_leads(work.folder, done.leanings, template, options.searched, search)
+    leads = write_leads(work.folder, done.leanings, template, options.searched, on_progress)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))

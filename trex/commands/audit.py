@@ -17,12 +17,11 @@ def audit(options: AuditOptions, session: Session) -> AuditResult | Helped:
 
     An audit that was stopped resumes from its folder; a finished one is only read.
     """
-    from trex.api.audit_search import audit_search
     from trex.auditing.perform import join_audit, perform
 
     if options.join:
         return join_audit(options, session.display.show)
-    return perform(options, session.display.show, audit_search(session.display), session.begin)
+    return perform(options, session.display.show, session.begin)
 
 
 VERB = Verb(AuditOptions, audit, kept="every answer is kept")

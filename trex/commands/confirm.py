@@ -43,8 +43,8 @@ def confirm(
     and the runs take turns: after Ctrl-C or a kill the same command resumes, and with a smaller --top it reports
     what exists.
     """
-    from trex.api.watchers import ConfirmProgress
-    from trex.commands.explain import renew_report
+    from trex.finding.conclude import renew_report
+    from trex.finding.watchers import ConfirmProgress
     from trex.trials.confirm import ConfirmOptions
     from trex.trials.confirm import confirm as confirm_runs
 
@@ -52,7 +52,7 @@ def confirm(
         trust_runs(runs)
     with display_until_stopped("every scene that was done is kept") as display:
         done = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
-    reports = [renew_report(folder.path) for folder, _ in done]
+    reports = [renew_report(folder.path).report for folder, _ in done]
     print_result(_json(done), _text(done, reports), as_json)
 
 

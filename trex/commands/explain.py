@@ -122,9 +122,9 @@ def explain(
     if run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
     _refuse_ignored(ctx, flip_depth, nuisances)
-    from trex.api.explaining import explain_with_report
-    from trex.api.watchers import NO_LARGE
+    from trex.commands.results.explaining import explain_with_report
     from trex.explain.explain_scene import ExplainOptions
+    from trex.finding.watchers import NO_LARGE
 
     options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
     if trust:
@@ -146,13 +146,6 @@ def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None
         refuse(ctx, ["flip_renders"], why)
     if nuisances == 0:
         refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
-
-
-def renew_report(run: Path) -> Path:
-    """Write the results and the report of a run again, including everything that now lies beside its draws."""
-    from trex.api.find import renew_report as renew
-
-    return renew(run).report
 
 
 def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -> None:

@@ -24,7 +24,7 @@ from trex.foundation.words import counted
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions
-    from trex.export.suite import AddedBatch
+    from trex.suite.add import AddedBatch
     from trex.trials.suite.look import SuiteLook
     from trex.trials.suite.rendered import Rendering
     from trex.trials.suite.run import SuiteRun
@@ -56,7 +56,7 @@ def add(
     A hit that is right at a preset of `trex confirm` is left out. Of an audit, keep the failures of confirmed
     families that stayed at its deciding look.
     """
-    from trex.export.suite import add_runs
+    from trex.suite.add import add_runs
 
     added = add_runs(runs, to, only_confirmed=confirmed)
     print_result([_added_json(batch) for batch in added], "\n".join(map(_added_words, added)), as_json)

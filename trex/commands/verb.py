@@ -96,9 +96,9 @@ class Verb(Generic[O, R]):
         return verb
 
     def _called(self, values: dict[str, object]) -> R:
-        from trex.api.arguments import model_argument
-        from trex.api.stopped import Stopped
         from trex.clevr_models.adapters.live import session_model_available
+        from trex.commands.results.stopped import Stopped
+        from trex.finding.arguments import model_argument
         from trex.pages.display import display_if
 
         is_shown = bool(values.pop(PROGRESS, True))

@@ -98,12 +98,20 @@ def confirm(
     Each hit is saved as soon as it is done and rendered only once, so the same command resumes after a kill. Raises
     RunError if a run has no hits, or if its model has changed.
     """
+    with ExitStack() as stack:
+        folders = [stack.enter_context(open_run(path, for_writing=True)) for path in _different(paths)]
+        return confirm_open(folders, options, watcher)
+
+
+def confirm_open(
+    folders: Sequence[RunFolder], options: ConfirmOptions, watcher: ConfirmProgress
+) -> list[tuple[RunFolder, Confirmation]]:
+    """As `confirm`, of runs that are open for writing."""
     preset = preset_named(options.preset)
     if options.top < 1:
         raise InputError(f"--top {options.top} is not possible; give 1 or more")
     section = RenderSection(preset=preset.name, device=options.device, processes=1)
     with ExitStack() as stack:
-        folders = [stack.enter_context(open_run(path, for_writing=True)) for path in _different(paths)]
         checked = [(folder, *_check(folder, preset, options.top)) for folder in folders]
         tasks = []
         for folder, plan, hits in checked:

@@ -73,7 +73,7 @@ def test_the_other_one_comes_between_two_looks(
         return found
 
     monkeypatch.setattr(folder, "is_run", is_run)
-    monkeypatch.setattr("trex.api.find.is_run", is_run)
+    monkeypatch.setattr("trex.finding.find.is_run", is_run)
     monkeypatch.setattr(folder, "lock_folder", _busy)
     result = trex("find", query, "--out", run)
     assert "another query" not in result.output

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,7 +15,6 @@ import trex
 from tests.references.onnx_files import mean_colors, with_question
 from tests.references.user_modules import user_folder
 from tests.running import command_line
-from trex.api.keywords import Keywords
 from trex.api.models.given import overrides_of
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
@@ -30,7 +29,12 @@ from trex.search.judging.fail_if import parse_fail_if
 ROOT = Path(__file__).resolve().parents[3]
 ROOMS = ("clevr_models", "trex", "scenes", "render", "inference", "mnist_models", "artifacts", "foundation")
 ADVICE = re.compile(r"(?:^|; |, or |, and )write ")
-ASKED: Keywords = {"question": "How many cubes are there?", "answer": "1", "preset": "fake", "model": "fake"}
+ASKED: dict[str, Any] = {
+    "question": "How many cubes are there?",
+    "answer": "1",
+    "preset": "fake",
+    "model": "fake",
+}
 MODELS = """
 import numpy as np
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, draws, run
-from trex.api.find import Outcome
 from trex.bank.disk import stored_banks
+from trex.finding.conclude import Outcome
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws

@@ -21,7 +21,6 @@ from tests.running.farm_processes import n_draws, start_work
 from tests.running.farm_runs import begun
 from tests.running.runs import change_manifest
 from tests.running.waiting import wait_for
-from trex.api import find as finding
 from trex.farm import work as farm_work
 from trex.farm.queue import queue
 from trex.farm.queue.entry import Entry, run_path
@@ -32,6 +31,7 @@ from trex.farm.workers.pool import Answered, LocalPool
 from trex.farm.workers.task_board import Task
 from trex.farm.workers.tasks import FailureKind, TaskFailure
 from trex.farm.workers.worlds import IncompatibleWorker, Worlds
+from trex.finding import find as finding
 from trex.foundation.errors import RunError
 from trex.foundation.files import DiskFullError
 from trex.render.fake import FAKE_VERSION

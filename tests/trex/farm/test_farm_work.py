@@ -16,8 +16,8 @@ from tests.running.farm_pools import (
     work,
 )
 from tests.running.runs import draws, without_reports, write_query
-from trex.api import find as finding
 from trex.farm.workers.pool import LocalPool
+from trex.finding import find as finding
 from trex.search.progress import Silent
 
 

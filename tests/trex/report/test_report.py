@@ -12,8 +12,9 @@ import pytest
 from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import QUERY, SEARCHES, run, write_query
 from tests.serving.html_page import Page, read_page
-from trex.api.find import Outcome, conclude_run, find
 from trex.export.netcdf import write_netcdf
+from trex.finding.conclude import Outcome, conclude_run
+from trex.finding.find import find
 from trex.foundation.percent import percent
 from trex.pages import figures
 from trex.report import gallery

@@ -8,7 +8,7 @@ import pytest
 
 from tests.running.command_line import trex
 from tests.running.runs import run, write_query
-from trex.api.find import Outcome
+from trex.finding.conclude import Outcome
 from trex.trials.baseline.run import BaselineOptions, make_baseline
 
 

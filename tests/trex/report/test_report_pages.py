@@ -17,9 +17,9 @@ from selenium.webdriver.support.select import Select
 from tests.running.large_looks import add_looks
 from tests.running.runs import change_manifest, run
 from tests.serving.browser import chromium, console, open_page
-from trex.api.find import Outcome, conclude_run
 from trex.explain.explain_run import explain
 from trex.explain.explain_scene import ExplainOptions
+from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import InputError
 from trex.report.compare import compare
 from trex.report.compare_page import write_comparison

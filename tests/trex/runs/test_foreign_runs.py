@@ -12,7 +12,7 @@ from typer.testing import Result
 from tests.running.command_line import trex
 from tests.running.runs import change_manifest, run, write_query
 from tests.worlds.toy_disk import QUERY
-from trex.api import find as finding
+from trex.finding import find as finding
 from trex.query.schema import Query
 from trex.runs.trust import named_code
 from trex.search.progress import Silent

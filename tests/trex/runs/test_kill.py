@@ -16,7 +16,7 @@ import pytest
 from tests.running.kills import ended, has_draws, in_child, kill_midway
 from tests.running.runs import QUERY, SEARCHES, draws, go_on, leave_draws, run, write_query
 from tests.running.waiting import wait_for
-from trex.api import find as finding
+from trex.finding import find as finding
 from trex.search.progress import Silent
 
 SEED = 20260

@@ -9,8 +9,8 @@ import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, run
-from trex.api.find import Outcome
 from trex.bank.bank import bank_of
+from trex.finding.conclude import Outcome
 from trex.inference.statistics.importance import prior_draw
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture

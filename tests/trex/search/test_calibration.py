@@ -11,7 +11,7 @@ import pytest
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, QUERY, draws, go_on, run
 from tests.serving.html_page import read_page
-from trex.api.find import Outcome
+from trex.finding.conclude import Outcome
 from trex.inference.statistics.two_phase import design
 from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.running.runs import run
-from trex.api.find import Outcome
 from trex.families.relatives import Families
+from trex.finding.conclude import Outcome
 from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 

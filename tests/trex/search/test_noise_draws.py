@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.running.runs import draws, run
-from trex.api.find import Outcome
 from trex.clevr_models.fake import ColorArea
+from trex.finding.conclude import Outcome
 from trex.render import fake
 from trex.render.fake import FakeRenderer
 from trex.runs.record import FRESH, PRIOR, Record, from_line

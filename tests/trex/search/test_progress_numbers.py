@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.running.runs import BANK, SEARCHES, run, write_query
-from trex.api.find import Outcome, find, renew_report, resume
+from trex.finding.conclude import Outcome, renew_report
+from trex.finding.find import find, resume
 from trex.runs.sessions import FILE, read_sessions
 from trex.search.progress import Status
 

@@ -340,7 +340,7 @@ def test_a_run_s_report_shows_the_check_of_exactly_its_weights(
     after = run(tmp_path, steps, "after")
     assert after.manifest.facts.weights == "fake"
     assert "Accuracy check PASSED: fake is right in 120 of 120" in after.report.read_text()
-    monkeypatch.setattr("trex.api.find.weights_fingerprint", lambda name, bound: f"{name} changed")
+    monkeypatch.setattr("trex.finding.find.weights_fingerprint", lambda name, bound: f"{name} changed")
     monkeypatch.setitem(PUBLISHED, "fake", PUBLISHED["iep:lstm"])
     changed = run(tmp_path, steps, "changed").report.read_text()
     assert "Accuracy check: not run for these weights." in changed and "PASSED" not in changed

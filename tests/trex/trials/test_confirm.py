@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ class Elsewhere(FakeRenderer):
 def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report takes longer than all else here; one test looks at it."""
     if "report" not in request.node.name:
-        monkeypatch.setattr("trex.commands.explain.renew_report", lambda path: path)
+        monkeypatch.setattr("trex.finding.conclude.renew_report", lambda path: SimpleNamespace(report=path))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,7 @@ from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY, save, save_models, search
 from tests.running.runs import draws, go_on, leave_draws, write_query
-from trex.api.find import Outcome
-from trex.api.keywords import Keywords
+from trex.finding.conclude import Outcome
 from trex.inference.metropolis import Metropolis
 from trex.inference.targets import high_confidence
 from trex.inference.types import Floats, Prior, Target
@@ -92,7 +92,12 @@ class Parity(torch.nn.Module):
 @pytest.mark.usefixtures("models")
 def test_an_answer_that_is_no_class_of_the_data_set_is_not_called_wrong(tmp_path: Path) -> None:
     """Planted bug: the decoder was "trained without even", and every picture called so was a failure."""
-    keywords: Keywords = {"generator": "mnist-vae", "target": "threshold", "threshold": 0.5, "chains": 2}
+    keywords: dict[str, Any] = {
+        "generator": "mnist-vae",
+        "target": "threshold",
+        "threshold": 0.5,
+        "chains": 2,
+    }
     for answer in Parity.labels:
         run = trex_api.find(
             model=Parity(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,18 +15,17 @@ from tests.running import command_line, digit_runs
 from tests.running.runs import write_query
 from tests.worlds import toy_disk
 from tests.worlds.live_models import Redness, uniform
-from trex.api.keywords import Keywords
 from trex.clevr_models.interface.question import Question
 from trex.query.schema import Query
 
 OWN = "tests.worlds.toy_disk:disk"
-ASKED: Keywords = {
+ASKED: dict[str, Any] = {
     "answer": "far", "target": "threshold", "threshold": 0.9, "prior_scenes": 8, "further": 0, "chains": 1, "steps": 2,
     "control": False,
 }  # fmt: skip
 
 
-def asked(world: str, model: object) -> Keywords:
+def asked(world: str, model: object) -> dict[str, Any]:
     return {**ASKED, "generator": world, "model": model}
 
 
@@ -92,7 +92,7 @@ def test_a_world_with_models_of_its_own_is_asked_by_name() -> None:
 
 def test_a_page_names_the_classifier_of_a_world_that_brings_one(tmp_path: Path) -> None:
     """Planted bug: it said "the shipped model"."""
-    keywords: Keywords = {**ASKED, "generator": OWN}
+    keywords: dict[str, Any] = {**ASKED, "generator": OWN}
     run = trex.find(out=tmp_path / "run", progress=False, **keywords)
     assert "model disk," in repr(run) and "Model: disk" in run._repr_html_()
     page = (run.path / "report.html").read_text()
@@ -107,7 +107,7 @@ def test_the_shipped_digit_worlds_ask_the_model_or_refuse_it(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digit_runs.save_models(tmp_path / "cache", monkeypatch)
-    query: Keywords = {"generator": "mnist-vae", "answer": ["1", "7"], "target": "ambiguous"}
+    query: dict[str, Any] = {"generator": "mnist-vae", "answer": ["1", "7"], "target": "ambiguous"}
     assert trex.check(**query, model="mnist-classifier").model == "mnist-classifier"
     with pytest.raises(trex.InputError, match=r"digit model .* is neither shipped nor in"):
         trex.check(**query, model=spec)
@@ -121,7 +121,7 @@ def test_a_live_digit_classifier_that_gives_probabilities_or_one_answer_is_refus
     from trex.mnist_models.load import load_classifier
 
     digit_runs.save_models(tmp_path / "cache", monkeypatch)
-    query: Keywords = {"generator": "mnist-vae", "answer": ["1", "7"], "target": "ambiguous"}
+    query: dict[str, Any] = {"generator": "mnist-vae", "answer": ["1", "7"], "target": "ambiguous"}
     module = load_classifier("mnist-classifier").module
     faults: list[tuple[Callable[[], torch.nn.Module], str]] = [
         (lambda: torch.nn.Sequential(module, torch.nn.Softmax(dim=1)), "looks like probabilities"),

@@ -13,8 +13,8 @@ from torch import nn
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY
 from tests.running.runs import draws, go_on, leave_draws, write_query
-from trex.api import find as finding
 from trex.artifacts.weights import compact, write_safetensors
+from trex.finding import find as finding
 from trex.mnist_models import load
 from trex.mnist_models.data.datasets import DATASETS
 from trex.mnist_models.networks.beta_vae import BetaVae

@@ -16,7 +16,7 @@ from scipy.integrate import quad
 from tests.references.statistics import ALPHA
 from tests.running.runs import QUERY, draws, go_on, leave_draws, run
 from tests.simulations.plateau import REACH, STEP, TARGET, answers, step_kernel
-from trex.api.find import Outcome
+from trex.finding.conclude import Outcome
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import mapping
 from trex.inference.chains import Checkpoint, Round, rounds, start

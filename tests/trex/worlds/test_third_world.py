@@ -16,8 +16,8 @@ from tests.running.runs import draws, go_on, leave_draws, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import toy_disk
 from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
-from trex.api import find as finding
-from trex.api.find import Outcome
+from trex.finding import find as finding
+from trex.finding.conclude import Outcome
 from trex.inference.scoring import images
 from trex.inference.statistics.budget import FURTHER_LEVEL
 from trex.inference.statistics.proportion import clopper_pearson

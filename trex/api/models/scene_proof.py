@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from trex.api.find import Outcome, QuerySource, find_query, query_file
+from trex.finding.conclude import Outcome
+from trex.finding.find import QuerySource, find_query, query_file
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder
 from trex.query.toml_file import read_text

@@ -9,11 +9,13 @@ from pathlib import Path
 from trex.auditing.judging.leanings import Leaning
 from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.options import ModelOptions
+from trex.finding.find import find
 from trex.foundation.files import make_folder, write_atomic
 from trex.query.schema import SceneSection
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
 from trex.runs.trust import record_made_here
+from trex.search.progress import PHASES, Status
 
 FOLDER = "searches"
 BUDGET = {
@@ -50,7 +52,18 @@ class Lead:
         return self.query.removesuffix(".toml")
 
 
-SearchFor = Callable[[Path, Path], Searched]  # a query's file, the run's folder
+@dataclass(frozen=True)
+class _Shown:
+    """The progress of a search as a step of the audit."""
+
+    step: str
+    on_progress: Callable[[str, int, int], None]
+
+    def update(self, status: Status) -> None:
+        self.on_progress(f"{self.step}, {PHASES.get(status.phase, status.phase)}", status.done, status.total)
+
+    def note(self, words: str) -> None:
+        """Nothing: the audit's own model has said it."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,11 @@ class SearchTemplate:
 
 
 def write_leads(
-    folder: Path, found: Sequence[Leaning], template: SearchTemplate, n: int, search: SearchFor
+    folder: Path,
+    found: Sequence[Leaning],
+    template: SearchTemplate,
+    n: int,
+    on_progress: Callable[[str, int, int], None],
 ) -> tuple[Lead, ...]:
     """A query file for each leaning in the audit's folder; the first n are searched for, or resumed, in order."""
     leads = []
@@ -96,6 +113,12 @@ def write_leads(
         record_made_here(
             folder / query, parse_query(text, query)
         )  # its model is the one that this user audits
-        done = search(folder / query, folder / FOLDER / str(number)) if number <= n else None
+        done = _searched(folder / query, folder / FOLDER / str(number), on_progress) if number <= n else None
         leads.append(Lead(one, query, done))
     return tuple(leads)
+
+
+def _searched(query: Path, out: Path, on_progress: Callable[[str, int, int], None]) -> Searched:
+    """Run the query, or resume its run."""
+    results = find(query, (), out, _Shown(f"search {out.name}", on_progress), lambda _: None).results
+    return Searched(results.ending, len(results.found), results.how_often.rate.figure)

@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.api.check import check_plan
-from trex.api.find import Outcome, conclude_run, find, query_file, resume
-from trex.api.page_pictures import add_pictures
-from trex.api.watchers import NO_LARGE, LargeProgress
 from trex.commands.shell.result import print_result, print_text
 from trex.commands.shell.verdicts import Gate, exit_by, rulings_json
+from trex.finding.check import check_plan
+from trex.finding.conclude import Outcome, conclude_run
+from trex.finding.find import find, query_file, resume
+from trex.finding.page_pictures import Pictures
+from trex.finding.watchers import NO_LARGE, LargeProgress
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.foundation.words import capitalized
 from trex.report.first_screen import stays
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
-from trex.runs.folder import FINDINGS, FINISHED, open_run
+from trex.runs.folder import FINDINGS, FINISHED, REPORT, open_run
 from trex.runs.world_of import world_of
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
@@ -28,7 +29,6 @@ from trex.search.stopping import say, stoppable
 from trex.tracking.log_run import log_run, run_log
 from trex.tracking.tracker import TRACKERS, Tracker
 from trex.trials.baseline.beside import store_baseline
-from trex.trials.confirmation import read_confirmations
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
@@ -56,7 +56,10 @@ def run_find(query: Path, overrides: Sequence[str], out: Path | None, ending: En
 
     try:
         with stoppable(lambda: _last_words(place)):
-            done = _watched(lambda progress: find(query, overrides, out, progress, on_begin))
+            done = _watched(
+                lambda progress, pictures: find(query, overrides, out, progress, on_begin, pictures),
+                ending.large,
+            )
     except DiskFullError as error:
         if not place:
             raise
@@ -74,7 +77,12 @@ def run_resume(run: Path, ending: Ending, *, is_repaired: bool) -> None:
         else:
             say(f"kept {repaired[1]} sound draws; the damaged file is now {repaired[0]}")
     with stoppable(lambda: _last_words([run])):
-        done = _watched(lambda progress: resume(run, progress, lambda folder: say(f"writing to {folder}")))
+        done = _watched(
+            lambda progress, pictures: resume(
+                run, progress, lambda folder: say(f"writing to {folder}"), pictures
+            ),
+            ending.large,
+        )
     _end(done, ending)
 
 
@@ -166,28 +174,15 @@ def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, 
         return out or done.report, request.gate.rule(run, done.results, is_finished=folder.is_finished)
 
 
-def _with_pictures(done: Outcome, large: bool) -> Outcome:
-    """The run, after rendering the pictures that its page lacks."""
-    words = f"stopped; the search is complete, its report is {done.report}. To render the missing pictures: trex resume"
-    from trex.pages.display import Display
-
-    with stoppable(lambda: [f"{words} {done.folder}"]), Display() as display:
-        done, problem = add_pictures(done, LargeProgress(display, NO_LARGE), large=large)
-    if problem:
-        say(problem)
-    return done
-
-
-def _watched(work: Callable[[Progress], Outcome]) -> Outcome:
+def _watched(work: Callable[[Progress, Pictures], Outcome], large: bool) -> Outcome:
     from trex.pages.display import Display
 
     with Display() as display:
-        return work(SearchProgress(display))
+        return work(SearchProgress(display), Pictures(LargeProgress(display, NO_LARGE), say, large))
 
 
 def _end(done: Outcome, ending: Ending) -> None:
-    """Complete the page, print the outcome, and exit by its verdicts."""
-    done = _with_pictures(done, ending.large)
+    """Print the outcome, and exit by its verdicts."""
     rulings = ending.gate.rule(done.folder, done.results)
     if ending.as_json:
         data = json.loads((done.folder / FINDINGS).read_text(encoding="utf-8"))
@@ -232,8 +227,7 @@ def _show(done: Outcome, verdicts: Sequence[str]) -> None:
     print_text(f"{capitalized(often)}.")
     for sentence in family_sentences(done.results):
         print_text(f"  {sentence}")
-    with open_run(done.folder, for_writing=False) as folder:
-        again = stays(read_confirmations(folder)) if done.results.found else ""
+    again = stays(done.confirmations) if done.results.found else ""
     for sentence in (f"{capitalized(again)}." if again else "", done.results.control, *done.results.remarks):
         if sentence:
             print_text(sentence)
@@ -246,6 +240,11 @@ def _last_words(place: Sequence[Path]) -> list[str]:
     """How to resume the run in this folder, if one was begun."""
     if not place:
         return ["stopped before anything was written"]
+    if (place[0] / FINISHED).exists() and (place[0] / REPORT).exists():
+        return [
+            f"stopped; the search is complete, its report is {place[0] / REPORT}. To render the missing pictures: "
+            f"trex resume {place[0]}"
+        ]
     return [
         f"stopped; every draw is kept. Resume: trex resume {place[0]}",
         f"Report so far: trex report {place[0]}",

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trex.api.find import run_to_end
 from trex.farm.queue.queued_folder import queued_query, read_queued
 from trex.farm.workers.engine import FarmEngine, begin_run
 from trex.farm.workers.task_board import TaskBoard
+from trex.finding.find import run_to_end
 from trex.foundation.errors import TrexError
 from trex.runs.folder import RunFolder, begin, is_run, open_run
 from trex.runs.trust import check_made_here

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from trex.api.find import manifest_of
 from trex.farm.queue.queued_folder import open_queued, read_queued
+from trex.finding.find import manifest_of
 from trex.foundation.errors import RunError, TrexError
 from trex.query.schema import Query
 from trex.runs.folder import RunFolder, open_run

@@ -21,8 +21,6 @@ from typer.testing import Result
 from tests.running.command_line import trex
 from tests.running.kills import ended, in_child
 from tests.running.runs import QUERY, write_query
-from trex.api import find
-from trex.api.find import manifest_of
 from trex.farm.queue import add as queue_add
 from trex.farm.queue import clean, queue, rebuild
 from trex.farm.queue.entry import Entry
@@ -31,6 +29,8 @@ from trex.farm.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued
 from trex.farm.queue.requests import QueueRequest, queue_requests
 from trex.farm.queue.sweep import combinations
 from trex.farm.workers.worlds import IncompatibleWorker, Worlds
+from trex.finding import find
+from trex.finding.find import manifest_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.query.shipped import QUERIES

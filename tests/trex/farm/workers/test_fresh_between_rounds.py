@@ -11,10 +11,10 @@ import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import QUERY, SEARCHES, draws, run, write_query
-from trex.api.find import QuerySource, manifest_of, run_to_end
 from trex.farm.workers.engine import FarmEngine
 from trex.farm.workers.task_board import TaskBoard
 from trex.farm.workers.tasks import PrepareRun, TaskResult, Work, lines_of, run_task
+from trex.finding.find import QuerySource, manifest_of, run_to_end
 from trex.runs.folder import create
 from trex.runs.record import Record
 from trex.search.engine import InProcess

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from trex.export import suite as add
 from trex.families.relatives import Families
+from trex.suite import add as add
 from trex.trials.suite.batch import Batch, BatchFile, BatchScene
 from trex.trials.suite.run import Change, SceneResult, SuiteRun
 

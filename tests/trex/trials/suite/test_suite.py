@@ -133,7 +133,7 @@ def test_a_run_that_gives_nothing_is_refused_and_nothing_is_written(
         exported = read_items(folder, edits)
         return replace(exported, items=tuple(replace(one, truth=one.answer) for one in exported.items))
 
-    monkeypatch.setattr("trex.export.suite.read_items", all_right)
+    monkeypatch.setattr("trex.suite.add.read_items", all_right)
     refused(trex("suite", "add", searched, "--to", suite), str(searched), "no hit with a wrong answer")
     assert list(tmp_path.iterdir()) == []
 

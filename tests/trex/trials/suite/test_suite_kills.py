@@ -13,8 +13,8 @@ from tests.running.command_line import trex, trex_done
 from tests.running.runs import without_reports
 from tests.running.write_kills import kill_before, writing_calls
 from tests.trex.trials.suite.suites import tree
-from trex.export import suite as adding
 from trex.foundation.errors import InputError
+from trex.suite import add as adding
 from trex.trials.suite import look as last_run
 from trex.trials.suite.batch import check_files, read_batches
 from trex.trials.suite.look import LastRun, read_last_run, write_last_run

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.api.find import renew_report
-from trex.api.page_pictures import enlarge_explained
-from trex.api.watchers import ExplainProgress, LargeProgress
 from trex.explain.explain_run import Explained, explain
 from trex.explain.explain_scene import ExplainOptions
+from trex.finding.conclude import conclude_run
+from trex.finding.page_pictures import render_large
+from trex.finding.watchers import ExplainProgress, LargeProgress
+from trex.foundation.errors import TrexError
 from trex.pages.display import Display
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import open_run
 
 
 def explain_with_report(
@@ -20,7 +23,10 @@ def explain_with_report(
     Raises RunError if the run has no hits, or if its model or renderer has changed.
     """
     done = explain(path, options, ExplainProgress(display), processes)
-    problem = enlarge_explained(path, options.top, LargeProgress(display, hint)) if large else ""
-    if problem:
-        display.say(problem)
-    return done, renew_report(path).report
+    with open_run(path, for_writing=True) as folder:
+        if large:
+            try:
+                render_large(folder, options.top, LargeProgress(display, hint))
+            except TrexError as error:
+                display.say(f"could not render large pictures for the page: {error}")
+        return done, conclude_run(folder, run_draws(folder)).report

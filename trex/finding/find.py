@@ -1,36 +1,33 @@
-"""`trex find`, `check` and `resume`: from a query file to a run folder with its report."""
+"""From a query file to a run folder with its report: searched, resumed, concluded."""
 
 from __future__ import annotations
 
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
-from trex.explain.causes import explained_results
-from trex.export.found_scenes import write_found_scenes
+from trex.finding.conclude import Outcome, conclude_run
+from trex.finding.page_pictures import Pictures, with_pictures
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep, Query
 from trex.query.shipped import query_path
 from trex.query.toml_file import parse_query, read_text
-from trex.report.report import write_report
-from trex.runs.draw_log import read_draws, run_draws
-from trex.runs.folder import DRAWS, FINDINGS, FINISHED, RunFolder, check_out, create, is_run, open_run
+from trex.runs.draw_log import read_draws
+from trex.runs.folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import open_world
 from trex.runs.place import RUNS
-from trex.runs.record import Record
 from trex.runs.sessions import session
 from trex.runs.trust import check_query, record_made_here, trust_query
 from trex.search.engine import Engine, InProcess
 from trex.search.lost_pictures import restore_pictures
 from trex.search.progress import Progress
 from trex.search.render_speed import measured
-from trex.search.results import Results
-from trex.search.results_json import to_json
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.recorded import WorldFacts
@@ -69,22 +66,17 @@ class QuerySource:
         return parse_query(self.text, self.label or str(self.path), self.overrides)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A finished run."""
-
-    folder: Path
-    manifest: Manifest
-    results: Results
-    report: Path
-
-
 def find(
-    path: Path, overrides: Sequence[str], out: Path | None, progress: Progress, on_begin: OnBegin
+    path: Path,
+    overrides: Sequence[str],
+    out: Path | None,
+    progress: Progress,
+    on_begin: OnBegin,
+    pictures: Pictures | None = None,
 ) -> Outcome:
     """Run the query in a file, see `find_query`; `out` None makes a new folder below runs/."""
     source = query_file(path, overrides)
-    return find_query(source, out or default_out(path.stem), progress, on_begin)
+    return find_query(source, out or default_out(path.stem), progress, on_begin, pictures)
 
 
 def _has_run_of(run_dir: Path, plan: Plan) -> bool:
@@ -99,10 +91,17 @@ def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
     return QuerySource(read_text(path), path, tuple(overrides))
 
 
-def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
+def find_query(
+    source: QuerySource,
+    run_dir: Path,
+    progress: Progress,
+    on_begin: OnBegin,
+    pictures: Pictures | None = None,
+) -> Outcome:
     """Run a query; calls `on_begin` with the run folder before anything is rendered.
 
-    If `run_dir` already holds a run of the same query, that run is resumed.
+    If `run_dir` already holds a run of the same query, that run is resumed. `pictures` are those that the page gets
+    after the search.
     """
     plan = source.plan()
     try:
@@ -110,20 +109,24 @@ def find_query(source: QuerySource, run_dir: Path, progress: Progress, on_begin:
     except InputError:  # looked at once: a run that another process begins later is in use
         if not is_run(run_dir) or not _has_run_of(run_dir, plan):
             raise
-        return resume(run_dir, progress, on_begin)
+        return resume(run_dir, progress, on_begin, pictures)
     world = plan.open()
-    try:
-        with create(run_dir, source.text, manifest_of(world, source.path, source.overrides)) as folder:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(
+                create(run_dir, source.text, manifest_of(world, source.path, source.overrides))
+            )
             record_made_here(run_dir, plan.query)
             on_begin(run_dir)
             for note in plan.notes:
                 progress.note(note)
-            return _begin(world, folder, progress)
-    finally:
-        world.close()
+            done = _begin(world, folder, progress)
+        finally:
+            world.close()
+        return with_pictures(folder, done, pictures)
 
 
-def resume(path: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
+def resume(path: Path, progress: Progress, on_begin: OnBegin, pictures: Pictures | None = None) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed.
 
     Lost and damaged pictures of its hits are rendered again.
@@ -135,7 +138,8 @@ def resume(path: Path, progress: Progress, on_begin: OnBegin) -> Outcome:
             for note in world.plan.notes:
                 progress.note(note)
             restore_pictures(folder, world, records)
-            return run_to_end(InProcess(world, folder), folder, progress)
+            done = run_to_end(InProcess(world, folder), folder, progress)
+        return with_pictures(folder, done, pictures)
 
 
 def run_to_end(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
@@ -145,23 +149,6 @@ def run_to_end(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome
             Search(folder, engine, journal, progress).run()
         folder.write(FINISHED, f"{len(journal.records)} draws\n")
         return conclude_run(folder, journal.records)
-
-
-def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
-    """Write the results and the report of the draws so far."""
-    results = explained_results(folder, records)
-    folder.write(FINDINGS, to_json(results))
-    files = write_found_scenes(folder, results.found)
-    return Outcome(folder.path, folder.manifest, results, write_report(folder, results, files))
-
-
-def renew_report(run: Path) -> Outcome:
-    """Rewrite the results and the report of a run, with all explanations and confirmations that it now has.
-
-    Raises RunError if the run has no prior draw yet.
-    """
-    with open_run(run, for_writing=True) as folder:
-        return conclude_run(folder, run_draws(folder))
 
 
 def default_out(stem: str) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.api.html import hit_html
+from trex.commands.results.html import hit_html
 from trex.foundation.errors import RunError
 from trex.inference.types import Floats
 from trex.report.gallery import origin

@@ -16,8 +16,8 @@ import pytest
 import trex
 from tests.running.runs import BANK, QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
-from trex.api.keywords import KEYS, Keywords
 from trex.export.frame import draws_frame
+from trex.finding.keywords import KEYS
 from trex.inference.statistics.how_often import SampledRate
 from trex.query.schema import Query
 from trex.query.shape_cards import SHIPPED
@@ -25,7 +25,7 @@ from trex.query.shipped import QUERIES
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
 
-ASKED: Keywords = {
+ASKED: dict[str, Any] = {
     "question": "How many red things are there?",
     "answer": 2,
     "revoke": "cube",
@@ -77,7 +77,6 @@ def test_a_file_is_changed_by_keywords_and_by_set(tmp_path: Path) -> None:
 
 
 def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
-    assert {*KEYS, "set"} == set(Keywords.__annotations__)
     assert set(KEYS) < set(inspect.signature(trex.find).parameters)
     sections = {name: field.annotation for name, field in Query.model_fields.items()}
     wanted = {
@@ -225,7 +224,7 @@ def test_a_shipped_query_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
     """Planted bug: the name that an error offers is refused, or cards and source start at the current folder."""
     monkeypatch.chdir(tmp_path)
     assert trex.check("demo", model="fake", preset="fake").query.model.name == "fake"
-    small: Keywords = {
+    small: dict[str, Any] = {
         "model": "fake",
         "preset": "fake",
         "prior_scenes": 2,
@@ -255,7 +254,7 @@ def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_p
     assert shown.count('<img alt="') == min(len(found.hits), 8)
     assert 'src="data:image/jpeg;base64,' in shown and "<script" not in shown
     folder = tmp_path / "<script>alert(1)</script>"
-    with_own: Keywords = {**ASKED, "model": uniform}
+    with_own: dict[str, Any] = {**ASKED, "model": uniform}
     named = trex.find(out=folder, progress=False, **with_own)
     assert "&lt;script&gt;alert(1)" in named._repr_html_() and "<script" not in named._repr_html_()
 
@@ -278,7 +277,7 @@ def test_without_a_name_two_runs_of_one_second_have_two_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    seeds: list[Keywords] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
+    seeds: list[dict[str, Any]] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
     made = {trex.find(progress=False, **keywords).path for keywords in seeds}
     assert len(made) == 3 and {path.parent for path in made} == {Path("runs")}
 
@@ -291,7 +290,7 @@ def test_a_card_of_a_shape_is_found_from_the_current_folder(
     for name in ("cone.toml", "cone.obj"):
         (tmp_path / name).write_bytes((SHIPPED / name).read_bytes())
     monkeypatch.chdir(tmp_path)
-    with_cone: Keywords = {**ASKED, "introduce": "cone.toml"}
+    with_cone: dict[str, Any] = {**ASKED, "introduce": "cone.toml"}
     asked = trex.check(**with_cone)
     assert asked.query.scene.introduce == (str(tmp_path / "cone.toml"),)
 

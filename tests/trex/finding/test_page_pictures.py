@@ -12,14 +12,15 @@ from PIL import Image
 from tests.running.command_line import trex
 from tests.running.large_looks import add_looks
 from tests.running.runs import QUERY, draws, run, write_query
-from trex.api import page_pictures
-from trex.api.find import conclude_run
-from trex.api.page_pictures import MAX_LARGE, render_large
-from trex.api.watchers import LargeProgress
+from trex.finding import page_pictures
+from trex.finding.conclude import conclude_run
+from trex.finding.page_pictures import MAX_LARGE, render_large
+from trex.finding.watchers import LargeProgress
 from trex.foundation.errors import RunError
 from trex.pages.display import Display
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import open_run
+from trex.runs.folder import RunFolder, open_run
+from trex.runs.manifest import Manifest
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import MISSES, has_misses, read_misses
 
@@ -104,14 +105,33 @@ def test_no_renderer_starts_for_large_pictures_that_exist(
     """Planted bug: to resume a finished run started Blender once for the search and once for its pictures."""
     done = run(tmp_path, ["search.steps=40"])
     count = min(MAX_LARGE, len(done.results.found))
-    started: list[Path] = []
+    started: list[RunFolder] = []
     monkeypatch.setattr(page_pictures, "may_be_larger", lambda _: True)
-    monkeypatch.setattr(page_pictures, "confirm", lambda runs, *_: started.extend(runs))
+    monkeypatch.setattr(page_pictures, "confirm_open", lambda folders, *_: started.extend(folders))
     add_looks(done.folder, count - 1)
-    assert render_large(done.folder, done.manifest, MAX_LARGE, LargeProgress(Display())) and started
-    started.clear()
-    add_looks(done.folder, count)
-    assert not render_large(done.folder, done.manifest, MAX_LARGE, LargeProgress(Display())) and not started
+    with open_run(done.folder, for_writing=False) as folder:
+        assert render_large(folder, MAX_LARGE, LargeProgress(Display())) and started
+        started.clear()
+        add_looks(done.folder, count)
+        assert not render_large(folder, MAX_LARGE, LargeProgress(Display())) and not started
+
+
+def test_a_search_with_its_pictures_opens_its_folder_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the search, its large pictures, the page and what was printed opened it five times."""
+    opened: list[Path] = []
+    init = RunFolder.__init__
+
+    def counted(self: RunFolder, path: Path, manifest: Manifest, lock: int | None) -> None:
+        opened.append(path)
+        init(self, path, manifest, lock)
+
+    monkeypatch.setattr(RunFolder, "__init__", counted)
+    monkeypatch.setattr(page_pictures, "may_be_larger", lambda _: True)
+    monkeypatch.setattr(page_pictures, "confirm_open", lambda *_: None)
+    call("find", write_query(tmp_path), "--set", "search.steps=40", "--out", tmp_path / "run")
+    assert opened == [tmp_path / "run"]
 
 
 def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: Path) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Unpack
 
-from trex.api.arguments import find_request
-from trex.api.check import QueryCheck, check_plan
-from trex.api.find import find_query
-from trex.api.keywords import Keywords, with_keywords
-from trex.api.run import Run
-from trex.api.searching import search
 from trex.clevr_models.adapters.live import session_model_available
+from trex.commands.results.run import Run
+from trex.commands.results.searching import search
+from trex.finding.arguments import find_request
+from trex.finding.check import QueryCheck, check_plan
+from trex.finding.find import find_query
+from trex.finding.keywords import with_keywords
 from trex.foundation.errors import InputError
 
 
@@ -24,7 +23,7 @@ def find(
     progress: bool = True,
     large: bool = False,
     trust: bool = False,
-    **keywords: Unpack[Keywords],
+    **keywords: object,
 ) -> Run:
     """Search for the pictures that a query describes; return the run, a folder with every draw and a report.
 
@@ -48,7 +47,7 @@ def find(
     if trust:
         request.source.trust()
     done = search(
-        lambda shown, on_begin: find_query(request.source, request.run_dir, shown, on_begin),
+        lambda *watched: find_query(request.source, request.run_dir, *watched),
         request.model,
         progress=progress,
         large=large,
@@ -57,9 +56,7 @@ def find(
 
 
 @with_keywords
-def check(
-    query: str | PathLike[str] | None = None, *, trust: bool = False, **keywords: Unpack[Keywords]
-) -> QueryCheck:
+def check(query: str | PathLike[str] | None = None, *, trust: bool = False, **keywords: object) -> QueryCheck:
     """What a search would do; renders nothing, but opens the model.
 
     Takes the query and `trust` as `find` does; InputError as there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trex.api.page_pictures import LARGE, most_large
+from trex.finding.page_pictures import LARGE, most_large
 from trex.foundation.words import rough_span
 from trex.query.question import named_answers
 from trex.query.schema import Query

@@ -8,14 +8,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex.api.arguments import model_argument
-from trex.api.find import renew_report
-from trex.api.find import resume as resume_search
-from trex.api.hit import Hit
-from trex.api.html import run_html
-from trex.api.searching import search
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
+from trex.commands.results.hit import Hit
+from trex.commands.results.html import run_html
+from trex.commands.results.searching import search
 from trex.explain.causes import explained_results
+from trex.finding.arguments import model_argument
+from trex.finding.conclude import renew_report
+from trex.finding.find import resume as resume_search
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
@@ -144,7 +144,7 @@ class Run:
         lights; `large`: render the scenes again, large, for the page. The report is written again. Raises RunError
         if there are no hits, or the run has no scenes.
         """
-        from trex.api.explaining import explain_with_report
+        from trex.commands.results.explaining import explain_with_report
         from trex.explain.explain_scene import ExplainOptions
 
         options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
@@ -161,7 +161,7 @@ class Run:
         At preset "clevr" a scene takes about two minutes on one core. Each is saved as soon as it is done. Raises
         RunError if there are no hits, or if the model has changed.
         """
-        from trex.api.watchers import ConfirmProgress
+        from trex.finding.watchers import ConfirmProgress
         from trex.trials.confirm import ConfirmOptions, confirm
 
         with session_model_available(self._live_model(model)), display_if(progress) as display:

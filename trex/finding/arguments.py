@@ -7,9 +7,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import NamedTuple
 
-from trex.api.find import QuerySource, default_out, query_file
-from trex.api.keywords import KEYS
 from trex.clevr_models.adapters.live import SessionModel, as_session_model
+from trex.finding.find import QuerySource, default_out, query_file
+from trex.finding.keywords import KEYS
 from trex.foundation.errors import InputError, unknown
 from trex.query.toml_text import toml_text, toml_value
 from trex.runs.folder import QUERY

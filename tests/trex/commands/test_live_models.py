@@ -16,7 +16,6 @@ import trex
 from tests.running import command_line, digit_runs
 from tests.running.runs import draws
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
-from trex.api.keywords import Keywords
 from trex.clevr_models.adapters.code_hash import code_hash
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.interface.question import Question
@@ -24,7 +23,7 @@ from trex.runs.trust import named_code
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model
 
-ASKED: Keywords = {
+ASKED: dict[str, Any] = {
     "question": "How many red things are there?",
     "answer": "2",
     "target": "threshold",
@@ -36,7 +35,7 @@ ASKED: Keywords = {
 
 
 def find(folder: Path, model: object, steps: int = 10) -> trex.Run:
-    keywords: Keywords = {**ASKED, "model": model, "steps": steps}
+    keywords: dict[str, Any] = {**ASKED, "model": model, "steps": steps}
     return trex.find(out=folder, progress=False, **keywords)
 
 

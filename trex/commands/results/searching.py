@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from trex.api.find import OnBegin, Outcome
-from trex.api.page_pictures import add_pictures
-from trex.api.stopped import Stopped
-from trex.api.watchers import LargeProgress
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
+from trex.commands.results.stopped import Stopped
+from trex.finding.conclude import Outcome
+from trex.finding.find import OnBegin
+from trex.finding.page_pictures import Pictures
+from trex.finding.watchers import LargeProgress
 from trex.pages.display import display_if
 from trex.search.progress import Progress, SearchProgress
 
@@ -17,7 +18,11 @@ HINT = "large=False skips this"
 
 
 def search(
-    work: Callable[[Progress, OnBegin], Outcome], model: SessionModel | None, *, progress: bool, large: bool
+    work: Callable[[Progress, OnBegin, Pictures], Outcome],
+    model: SessionModel | None,
+    *,
+    progress: bool,
+    large: bool,
 ) -> Outcome:
     """The outcome of `work`, with the pictures that its page lacks; Stopped if it is interrupted."""
     folders: list[Path] = []
@@ -27,13 +32,9 @@ def search(
             folders.append(folder)
             display.say(f"writing to {folder}")
 
+        pictures = Pictures(LargeProgress(display, HINT), display.say, large)
         try:
             with session_model_available(model):
-                done, problem = add_pictures(
-                    work(SearchProgress(display), on_begin), LargeProgress(display, HINT), large=large
-                )
+                return work(SearchProgress(display), on_begin, pictures)
         except KeyboardInterrupt:
             raise Stopped(folders[0] if folders else None) from None
-        if problem:
-            display.say(problem)
-        return done

@@ -1,0 +1,84 @@
+"""Pictures for readers, rendered after the search: hits again, large, or the nearest misses.
+
+They are stored in the run folder, so that `trex report` needs no renderer. No draw depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from trex.finding.conclude import Outcome, conclude_run
+from trex.foundation.errors import TrexError
+from trex.render.presets import PRESETS, preset_named
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder
+from trex.runs.manifest import Manifest
+from trex.runs.world_of import world_of
+from trex.trials.confirm import ConfirmOptions, ConfirmProgress, confirm_open
+from trex.trials.confirmation import read_confirmation
+from trex.trials.hits import has_misses, keep_misses, stored_hits
+from trex.worlds.world import FAKE, Plan
+
+LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
+MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
+
+
+class Pictures(NamedTuple):
+    """What a run's page gets after the search; `watcher` shows it, and `on_problem` says why it could not be rendered.
+
+    `large`: the most confident hits again. The nearest misses, if there is no hit, it always gets.
+    """
+
+    watcher: ConfirmProgress
+    on_problem: Callable[[str], None]
+    large: bool
+
+
+def with_pictures(folder: RunFolder, done: Outcome, pictures: Pictures | None) -> Outcome:
+    """The run with these pictures and a new report; existing pictures are not rendered again."""
+    if pictures is None:
+        return done
+    try:
+        is_new = _render_missing(folder, done, pictures)
+    except TrexError as error:
+        pictures.on_problem(f"could not render more pictures for the page: {error}")
+        return done
+    return conclude_run(folder, run_draws(folder)) if is_new else done
+
+
+def render_large(folder: RunFolder, top: int, watcher: ConfirmProgress) -> bool:
+    """Render the `top` most confident hits of a run at preset LARGE; False if nothing is missing or can be larger."""
+    if not may_be_larger(folder.manifest) or _has_large(folder, top):
+        return False
+    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), watcher)
+    return True
+
+
+def may_be_larger(manifest: Manifest) -> bool:
+    """Whether a run's scenes can be rendered larger than in its search."""
+    is_rendered = world_of(manifest).has_scenes and manifest.query.render.preset != FAKE
+    return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
+
+
+def most_large(plan: Plan) -> int:
+    """The most large pictures that a search of this plan renders for its page, unless it is told not to."""
+    preset = plan.query.render.preset
+    is_rendered = plan.world.has_scenes and preset in PRESETS
+    return MAX_LARGE if is_rendered and preset_named(preset).width < preset_named(LARGE).width else 0
+
+
+def _has_large(folder: RunFolder, top: int) -> bool:
+    """Whether these pictures exist: then no renderer needs to start."""
+    large = read_confirmation(folder, LARGE)
+    found = stored_hits(folder, "to render", top)
+    return large is not None and all(large.of(hit.record.picture) for hit in found)
+
+
+def _render_missing(folder: RunFolder, done: Outcome, pictures: Pictures) -> bool:
+    if done.results.found:
+        return pictures.large and render_large(folder, MAX_LARGE, pictures.watcher)
+    if has_misses(folder, done.results.nearest):
+        return False
+    keep_misses(folder, done.results.nearest)
+    return True
