@@ -22,8 +22,8 @@ from trex.inference.targets import high_confidence
 from trex.inference.types import Evaluation, State
 from trex.mnist_models.card import LATENT
 from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.networks.autoencoders import VaeDecoder
 from trex.mnist_models.networks.classifiers import Classifier
-from trex.mnist_models.networks.vae import VaeDecoder
 
 PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et al. 2021)
 LABELS = tuple("0123456789")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from trex.artifacts.card import Card, card_path
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.datasets import DATASETS
-from trex.mnist_models.data.layout import DIGIT, Shape
+from trex.mnist_models.datasets import DATASETS, described
+from trex.mnist_models.pictures import DIGIT, Shape
 
 CLASSIFIERS = ("classifier", "lenet", "ambiguous", "resnet18", "resnet18-16")
 DECODERS = ("vae", "gan", "beta-vae")
@@ -55,8 +55,9 @@ def parse_card(card: Card, weights: Path, kinds: tuple[str, ...]) -> DigitCard:
         )
     if kind not in kinds:
         raise InputError(f"weights {weights} are of kind {kind!r}; expected {' or '.join(kinds)}")
-    if dataset not in DATASETS:
+    if not isinstance(dataset, str):
         raise InputError(f"card {card_path(weights)} names no data set ({', '.join(DATASETS)}): {dataset!r}")
+    described(dataset)
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
         raise InputError(f"card {card_path(weights)} has no list of labels; train the model again")
     if len(set(labels)) != len(labels):

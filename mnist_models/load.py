@@ -11,14 +11,11 @@ from trex.artifacts.cache import cache_root
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
-from trex.mnist_models.autoencoder import Autoencoder
 from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.decoder import DecoderRenderer
-from trex.mnist_models.networks.beta_vae import BetaVae
-from trex.mnist_models.networks.by_kind import classifier_of
+from trex.mnist_models.models import Autoencoder, DecoderRenderer, DigitClassifier
+from trex.mnist_models.networks.autoencoders import BetaVae, Vae
+from trex.mnist_models.networks.classifiers import classifier_of
 from trex.mnist_models.networks.gan import Generator
-from trex.mnist_models.networks.vae import Vae
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"

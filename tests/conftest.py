@@ -62,3 +62,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traffic signs among the data sets: pictures in color, whose frames belong to tracks and classes to groups."""
+    from reproduce.datasets.signs import SIGNS
+    from trex.mnist_models.datasets import DATASETS
+
+    monkeypatch.setitem(DATASETS, "signs", SIGNS)

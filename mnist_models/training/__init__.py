@@ -1,1 +1,1 @@
-"""Training of decoders and classifiers, resumable bit for bit, and the quality of the result (accuracy, FID)."""
+"""Trainings of the models of this world, resumable after a kill, and the figures on their cards."""

@@ -1,4 +1,4 @@
-"""The training loop of all models in this room: seeded, resumable after a kill at any moment, bit for bit.
+"""The training loop of all models of this world: seeded, resumable after a kill at any moment, bit for bit.
 
 All randomness of a step is a function of the seed and the step's number, so no random state is stored.
 """
@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.layout import planes
+from trex.mnist_models.pictures import DataSet, planes
 
 CHECKPOINT_S = 60.0
 MAX_THREADS = 1024

@@ -9,11 +9,10 @@ from pathlib import Path
 from trex.artifacts.precision import training_device
 from trex.foundation.errors import InputError, unknown
 from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS
-from trex.mnist_models.data.datasets import DATASETS
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.layout import DIGIT
+from trex.mnist_models.datasets import DATASETS, described
+from trex.mnist_models.pictures import DIGIT, DataSet
+from trex.mnist_models.training.decoders import OTHERS, PUBLISHED, BetaVaeSettings, check_beta
 from trex.mnist_models.training.loop import Settings, check_number, check_numbers
-from trex.mnist_models.training.train_beta_vae import OTHERS, PUBLISHED, BetaVaeSettings, check_beta
 
 # the papers train VAEs for 100, classifiers for up to 100, ResNets of signs for 20 and beta-VAEs for 400 or 800; the
 # others are our choice
@@ -60,9 +59,7 @@ def check_plan(plan: Plan) -> None:
     """Raise InputError for kinds, data sets and numbers that make no training; reads no data."""
     if plan.kind not in KINDS:
         raise unknown("kind of model", plan.kind, KINDS)
-    if plan.dataset not in DATASETS:
-        raise unknown("data set", plan.dataset, DATASETS)
-    picture = DATASETS[plan.dataset].picture
+    picture = described(plan.dataset).picture
     if plan.kind in DIGIT_KINDS and picture != DIGIT:
         others = ", ".join(kind for kind in KINDS if kind not in DIGIT_KINDS)
         raise InputError(

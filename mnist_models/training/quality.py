@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.networks.beta_vae import BetaVae
-from trex.mnist_models.networks.vae import Vae
+from trex.mnist_models.networks.autoencoders import BetaVae, Vae
+from trex.mnist_models.pictures import DataSet
 from trex.mnist_models.training.loop import to_images
 
 BATCH = 500

@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from reproduce.adaptation.settings import VIEWS, AdaptationSettings
 from trex.artifacts.precision import half_precision
-from trex.mnist_models.data.idx import Bytes
 from trex.mnist_models.networks.classifiers import LeNet
+from trex.mnist_models.pictures import Bytes
 from trex.mnist_models.training.loop import Batch, Training, placed, to_images
 
 SOURCE, TARGET = 0, 1  # the adversary's classes

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from reproduce.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats, Numbers
 from trex.foundation.errors import InputError
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.load import load_data
-from trex.mnist_models.decoder import DecoderRenderer
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.models import DecoderRenderer, DigitClassifier
 from trex.mnist_models.training.loop import check_number
 
 AGREED = 0.6  # the committee sees no digit if its most probable one is less probable on average

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproduce.adaptation.domains import DOMAINS
+from reproduce.datasets.domains import DOMAINS
 from trex.foundation.errors import unknown
 from trex.mnist_models.networks.classifiers import FEATURES
 from trex.mnist_models.training.loop import Settings, check_number, check_numbers

@@ -18,11 +18,10 @@ from trex.artifacts.card import card_path, read_card, write_whole
 from trex.artifacts.precision import training_device
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import mapping
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.classes import chosen_classes, with_classes
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier, load_decoder, weights_path
+from trex.mnist_models.models import DigitClassifier
+from trex.mnist_models.pictures import DataSet, chosen_classes, with_classes
 from trex.mnist_models.training.loop import to_images
 from trex.mnist_models.training.quality import Figures
 

@@ -27,7 +27,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import read_bytes, replacing
 from trex.foundation.images import read_png
 from trex.foundation.parse import parse_json, parse_toml
-from trex.mnist_models.data.idx import read_idx
+from trex.mnist_models.published import read_idx
 from trex.query.shape_cards import read_card
 from trex.query.toml_file import parse_query
 from trex.runs.sessions import read_sessions

@@ -11,24 +11,23 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.mnist_models.signs.made_signs import write_signs
+from tests.worlds.made_signs import write_signs
 from tests.worlds.mnist_worlds import write_data
 from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_autoencoder, load_decoder
-from trex.mnist_models.networks import vae as vae_module
-from trex.mnist_models.networks.beta_vae import BetaVae
-from trex.mnist_models.networks.vae import Terms
+from trex.mnist_models.networks import autoencoders as vae_module
+from trex.mnist_models.networks.autoencoders import BetaVae, Terms
 from trex.mnist_models.training import loop
+from trex.mnist_models.training.decoders import beta_loss
 from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.plan import BetaVaePlan, check_plan
 from trex.mnist_models.training.quality import active_latents
 from trex.mnist_models.training.train import train
-from trex.mnist_models.training.train_beta_vae import beta_loss
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = pytest.mark.usefixtures("one_thread", "signs")
 GRAY, COLOR = (28, 28, 1), (32, 32, 3)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mnist_models.signs.made_signs import write_signs
 from tests.running.command_line import trex
+from tests.worlds.made_signs import write_signs
 from tests.worlds.mnist_worlds import write_data
 
 
@@ -42,6 +42,7 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
     assert card["command"].startswith("trex train vae --dataset fashion --without Trouser,9")
 
 
+@pytest.mark.usefixtures("signs")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -65,6 +66,7 @@ def test_bad_input_ends_with_2_before_anything_is_written(
     assert not list(out.glob("*"))
 
 
+@pytest.mark.usefixtures("signs")
 def test_signs_are_trained_by_the_same_commands(tmp_path: Path) -> None:
     common = [
         "--dataset",

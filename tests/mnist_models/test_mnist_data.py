@@ -14,13 +14,9 @@ from tests.references.official_clevr import data_file
 from tests.serving.folder_server import served_folder
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
 from trex.foundation.errors import InputError
-from trex.mnist_models.data import datasets
-from trex.mnist_models.data import labelled as data_module
-from trex.mnist_models.data.classes import chosen_classes, with_classes
-from trex.mnist_models.data.datasets import SOURCES, File
-from trex.mnist_models.data.idx import read_idx
-from trex.mnist_models.data.labelled import data_hash
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
+from trex.mnist_models.pictures import chosen_classes, data_hash, with_classes
+from trex.mnist_models.published import SOURCES, File, read_idx
 
 NAMES = SOURCES["fashion"].labels
 
@@ -65,7 +61,7 @@ def test_the_files_of_the_other_data_set_are_refused(
     """Planted bug: MNIST's folder was read as garments, whose files have the same names."""
     contents = {one: load_data("mnist", one, folder).sha256 for one in ("train", "test")}
     published = SOURCES["mnist"]._replace(contents=contents)
-    monkeypatch.setattr(datasets, "SOURCES", {**SOURCES, "mnist": published})
+    monkeypatch.setattr(module, "SOURCES", {**SOURCES, "mnist": published})
     for place in (folder / "MNIST", write_data(tmp_path / "plain", packed=False) / "MNIST" / "raw"):
         with pytest.raises(InputError, match="are mnist's, not fashion's"):
             load_data("fashion", split, place)
@@ -104,7 +100,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, message: str) -
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex.mnist_models.data.idx.LARGEST_BYTES", 1 << 20)
+    monkeypatch.setattr("trex.mnist_models.published.LARGEST_BYTES", 1 << 20)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(bytes(1 << 22)))
     with pytest.raises(InputError, match="unpacks to more than"):
@@ -155,20 +151,18 @@ def test_without_a_folder_the_published_files_are_fetched_once_and_checked(
     }
     with served_folder(raw) as address:
         published = SOURCES["mnist"]._replace(url=address, files=files)
-        monkeypatch.setattr(datasets, "SOURCES", {"mnist": published})
+        monkeypatch.setattr(module, "SOURCES", {"mnist": published})
         monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
         monkeypatch.delenv("TREX_DIGITS", raising=False)
         first = load_data("mnist", "train")
         assert first.sha256 == load_data("mnist", "train", folder).sha256
-        monkeypatch.setattr(data_module, "download", None)  # a second time it is taken from the cache
+        monkeypatch.setattr(module, "download", None)  # a second time it is taken from the cache
         assert load_data("mnist", "train").sha256 == first.sha256
         monkeypatch.undo()
         monkeypatch.setenv("TREX_CACHE", str(tmp_path / "other"))
         monkeypatch.delenv("TREX_DIGITS", raising=False)
-        monkeypatch.setattr(datasets, "SOURCES", {"mnist": SOURCES["mnist"]._replace(url=address)})
-        with pytest.raises(
-            InputError, match="changed or cut"
-        ):  # not the published files: refused, and not kept
+        monkeypatch.setattr(module, "SOURCES", {"mnist": SOURCES["mnist"]._replace(url=address)})
+        with pytest.raises(InputError, match="changed or cut"):  # not published: refused, and not kept
             load_data("mnist", "train")
         assert not list((tmp_path / "other").rglob("*.gz"))
 

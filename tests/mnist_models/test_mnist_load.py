@@ -17,12 +17,12 @@ from trex.inference.scoring import Scorer, check_purity, images
 from trex.inference.types import Classifier as ClassifierProtocol
 from trex.inference.types import Floats, Generator, Renderer
 from trex.mnist_models import load
-from trex.mnist_models.decoder import DecoderRenderer
 from trex.mnist_models.latent import StandardNormal
 from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.models import DecoderRenderer
+from trex.mnist_models.networks.autoencoders import Vae
 from trex.mnist_models.networks.classifiers import Classifier, LeNet
 from trex.mnist_models.networks.gan import Generator as GanGenerator
-from trex.mnist_models.networks.vae import Vae
 from trex.runs.pictures import as_bytes
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from torch import nn
 
 from trex.mnist_models.load import load_classifier, load_decoder
+from trex.mnist_models.networks.autoencoders import LATENT, Posterior, Vae, kl_to_standard_normal
 from trex.mnist_models.networks.classifiers import Classifier, LeNet
 from trex.mnist_models.networks.gan import (
     Discriminator,
@@ -20,8 +21,7 @@ from trex.mnist_models.networks.gan import (
     discriminator_loss,
     generator_loss,
 )
-from trex.mnist_models.networks.vae import LATENT, Posterior, Vae, kl_to_standard_normal
-from trex.mnist_models.training.classifier_loss import ambiguous_loss, nll_loss
+from trex.mnist_models.training.classifiers import ambiguous_loss, nll_loss
 
 Z = torch.from_numpy(np.random.default_rng(1).standard_normal((3, LATENT)).astype(np.float32))
 STEP = 1e-7

@@ -10,7 +10,7 @@ import torch
 
 from tests.references.official_clevr import data_file
 from trex.artifacts.card import read_card
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import SHIPPED, load_classifier, load_decoder
 from trex.mnist_models.training.quality import classifier_figures
 

@@ -16,7 +16,7 @@ from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import card_path, read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError, RunError
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.loop import Status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from trex.mnist_models.training.views import CONTRAST, LIGHT, varied
+from trex.mnist_models.training.classifiers import CONTRAST, LIGHT, varied
 
 
 def arrows(n: int) -> torch.Tensor:

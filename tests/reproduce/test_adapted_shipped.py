@@ -15,7 +15,7 @@ from reproduce.experiments.experiment_file import QUERIES, cells, read_experimen
 from tests.references.official_clevr import data_file
 from trex.artifacts.card import read_card
 from trex.commands.data import train_app
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.quality import classifier_figures
 from trex.worlds.query_plan import check

@@ -28,7 +28,7 @@ from trex.artifacts.card import read_card
 from trex.artifacts.weights import load_into
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import LATENT
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.train import Plan, train
 

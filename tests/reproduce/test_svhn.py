@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from reproduce.adaptation.domains import load_domain
-from reproduce.adaptation.svhn import svhn
+from reproduce.datasets.domains import load_domain
+from reproduce.datasets.mat_file import read_mat
+from reproduce.datasets.svhn import svhn
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.load import load_data
-from trex.mnist_models.data.mat_file import read_mat
+from trex.mnist_models.datasets import load_data
 
 N = 12
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from reproduce.adaptation import typeset
-from reproduce.adaptation.optdigits import optdigits
 from reproduce.adaptation.settings import AdaptationPlan
 from reproduce.adaptation.train import Pair, read_lenet, train_pair
+from reproduce.datasets import typeset
+from reproduce.datasets.optdigits import optdigits
 from tests.reproduce.command_line import reproduce, reproduced
 from tests.running.command_line import refused
 from tests.worlds.mnist_worlds import N_TRAIN, idx_bytes, write_data
 from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, RunError
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.loop import Status

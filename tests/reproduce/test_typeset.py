@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reproduce.adaptation import typeset as typeset_module
-from reproduce.adaptation.optdigits import optdigits
-from reproduce.adaptation.typeset import FACES, FAMILIES, Recipe, face_path, font, make, typeset
+from reproduce.datasets import typeset as typeset_module
+from reproduce.datasets.optdigits import optdigits
+from reproduce.datasets.typeset import FACES, FAMILIES, Recipe, face_path, font, make, typeset
 from trex.foundation.errors import InputError
 
 PLAIN = Recipe(size_px=(24, 24), turn_deg=0.0, shear=0.0, shift_px=0.0, blur_px=0.0, noise=0.0, beside=0.0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduce.adaptation.domains import load_domain
-from reproduce.adaptation.usps import usps
+from reproduce.datasets.domains import load_domain
+from reproduce.datasets.usps import usps
 from trex.foundation.errors import InputError
 
 GROUND, INK = ["-1.000"] * 256, ["1.000"] * 256

@@ -12,9 +12,9 @@ from trex.artifacts.weights import compact, write_safetensors
 from trex.finding import find as finding
 from trex.finding.conclude import Outcome
 from trex.mnist_models import load
-from trex.mnist_models.data.datasets import SOURCES
+from trex.mnist_models.networks.autoencoders import Vae
 from trex.mnist_models.networks.classifiers import Classifier
-from trex.mnist_models.networks.vae import Vae
+from trex.mnist_models.published import SOURCES
 from trex.search.progress import Silent
 
 QUERY = """

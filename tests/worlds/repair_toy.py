@@ -13,10 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from trex.inference.rng import stream
-from trex.mnist_models.autoencoder import Autoencoder
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.labelled import DataSet, data_hash
-from trex.mnist_models.networks.vae import Posterior
+from trex.mnist_models.models import Autoencoder, DigitClassifier
+from trex.mnist_models.networks.autoencoders import Posterior
+from trex.mnist_models.pictures import DataSet, data_hash
 from trex.repair.folder import RepairFolder, create
 from trex.repair.loaded import Loaded
 from trex.repair.settings import RepairQuery, repair_query

@@ -1,4 +1,4 @@
-"""`trex train vae | gan | beta-vae | classifier`: models for the worlds of digits, garments and traffic signs."""
+"""`trex train vae | gan | beta-vae | classifier`: models for the worlds of digits and garments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trex.commands.shell.result import AsJson, note, print_result
 if TYPE_CHECKING:
     from trex.mnist_models.training.plan import Plan
 
-DatasetName = Annotated[str, typer.Option("--dataset", help="mnist, fashion, signs or svhn.")]
+DatasetName = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
 Digits = Annotated[str, typer.Option("--dataset", help="mnist or fashion.")]
 Data = Annotated[
     Path | None,
@@ -64,7 +64,7 @@ gan = _decoder("gan", "generative adversarial network")
 
 
 def beta_vae(
-    dataset: Annotated[str, typer.Option("--dataset", help="signs, mnist, svhn or fashion.")],
+    dataset: Annotated[str, typer.Option("--dataset", help="mnist or fashion.")],
     latent: Annotated[int | None, typer.Option(help="Length of the code; by default as published.")] = None,
     beta: Annotated[float | None, typer.Option(help="Weight of the KL; by default 4.")] = None,
     anneal: Annotated[
@@ -95,7 +95,7 @@ def classifier(
         str | None,
         typer.Option(
             help="classifier, lenet, ambiguous (appendix H), resnet18, or resnet18-16 with a quarter of its channels; "
-            "by default classifier, of signs and svhn resnet18."
+            "by default classifier, of pictures in color resnet18."
         ),
     ] = None,
     data: Data = None,

@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 
 from trex.datasets.examples import Example, Problem
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.load import load_data
+from trex.mnist_models.datasets import load_data
+from trex.mnist_models.pictures import DataSet
 
 SPLIT = "test"  # the default: models were trained on the others
 
 
 @dataclass(frozen=True)
 class LabelledPictures:
-    """Splits of a data set in a folder (`trex.mnist_models.data.load.load_data`); damaged files are errors."""
+    """Splits of a data set in a folder (`trex.mnist_models.datasets.load_data`); damaged files are errors."""
 
     dataset: str
     folder: Path

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from trex.mnist_models.data.signs.names import GROUPS, NAMES
+from trex.mnist_models.datasets import DATASETS
 from trex.repair.votes_file import NONE_WORD
 
 KEYS = "0123456789abcdefghijklmopqrstvwxyz"  # of classes; n is "none", u is undo
@@ -80,18 +80,19 @@ class Shown:
 def class_choices(classes: Sequence[str]) -> tuple[Choice, ...]:
     """A button for each class, without a key beyond the last one, and one for none of them.
 
-    Traffic signs stand in their six groups, and have the group's number and a letter as keys.
+    Classes of a data set with groups stand in these, and have the group's number and a letter as keys.
     """
     none = Choice(NONE_WORD, "None of the above", "n")
-    if classes and set(classes) <= set(NAMES):
-        return (*_signs(classes), none)
+    for known in DATASETS.values():
+        if classes and known.groups and set(classes) <= set(known.labels):
+            return (*_grouped(classes, known.groups), none)
     keys = [*KEYS, *[""] * len(classes)]
     each = [Choice(name, name, key) for name, key in zip(classes, keys, strict=False)]
     return (*each, none)
 
 
-def _signs(classes: Sequence[str]) -> Iterator[Choice]:
-    for number, (title, members) in enumerate(GROUPS, start=1):
-        named = [NAMES[member] for member in members if NAMES[member] in classes]
+def _grouped(classes: Sequence[str], groups: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Choice]:
+    for number, (title, members) in enumerate(groups, start=1):
+        named = [member for member in members if member in classes]
         for name, letter in zip(named, LETTERS, strict=False):
             yield Choice(name, name, f"{number}{letter}", title)

@@ -17,14 +17,10 @@ from torch import nn
 
 from trex.artifacts.weights import compact, expand, load_into
 from trex.inference.repair.votes import NONE
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.layout import Shape
-from trex.mnist_models.networks.classifiers import LeNet
-from trex.mnist_models.networks.resnet import ResNet18
-from trex.mnist_models.networks.voters import Perceptron, Strided
-from trex.mnist_models.training.classifier_loss import nll_loss
+from trex.mnist_models.networks.classifiers import LeNet, Perceptron, ResNet18, Strided
+from trex.mnist_models.pictures import DataSet, Shape
+from trex.mnist_models.training.classifiers import LEARNING_RATE, classifier_step, nll_loss
 from trex.mnist_models.training.loop import Settings, Training, fit, placed
-from trex.mnist_models.training.train_classifier import LEARNING_RATE, classifier_step
 from trex.repair.arrays import Floats, Ints, Pictures, floats, read_arrays, write_arrays
 from trex.repair.loaded import Progress, probabilities
 

@@ -15,7 +15,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.repair.perturbation import NOISES, Perturbation, nearest_rows, perturbation
 from trex.inference.rng import stream
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.arrays import Array, Floats, Ints, ints, read_arrays, write_arrays
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.loaded import (

@@ -24,7 +24,7 @@ from trex.inference.repair.votes import (
 )
 from trex.inference.rng import stream
 from trex.inference.statistics.proportion import Proportion
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.arrays import Ints, write_arrays
 from trex.repair.committee import NAME, CommitteeTraining, committee_votes, members_for
 from trex.repair.distill import RESULT as DISTILLED

@@ -13,13 +13,10 @@ from torch import nn
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError, RunError
 from trex.inference.rng import stream
-from trex.mnist_models.autoencoder import Autoencoder
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.labelled import DataSet
-from trex.mnist_models.data.layout import planes
-from trex.mnist_models.data.load import load_data
-from trex.mnist_models.data.tracks import some_tracks, split_tracks
+from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_autoencoder, load_classifier, weights_path
+from trex.mnist_models.models import Autoencoder, DigitClassifier
+from trex.mnist_models.pictures import DataSet, planes, some_tracks, split_tracks
 from trex.mnist_models.training.loop import placed
 from trex.repair.arrays import Ints, Pictures
 from trex.repair.records import Sources

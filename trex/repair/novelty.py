@@ -14,7 +14,7 @@ import numpy as np
 
 from trex.inference.repair.nearest import nearest, share_farther
 from trex.inference.rng import stream
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.arrays import Array, Floats, Ints, Pictures, floats, ints, pixels, read_arrays, write_arrays
 from trex.repair.correction.correct import correct
 from trex.repair.distill import MIXTURE, read_mixture

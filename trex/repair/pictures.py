@@ -11,7 +11,7 @@ import numpy as np
 
 from trex.foundation.files import make_folder, write_atomic
 from trex.inference.rng import stream
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.arrays import Ints, ints, pixels, read_arrays, write_arrays
 from trex.repair.arrays import Pictures as Pixels
 from trex.repair.distill import MIXTURE, RESULT, DistillResult, read_mixture

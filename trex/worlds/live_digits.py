@@ -12,9 +12,9 @@ from trex.clevr_models.adapters.live import is_module, session_model
 from trex.clevr_models.adapters.torch_module import probe_module
 from trex.clevr_models.interface.labels import checked_labels
 from trex.foundation.errors import InputError
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.datasets import DATASETS
-from trex.mnist_models.data.layout import Shape
+from trex.mnist_models.datasets import DATASETS
+from trex.mnist_models.models import DigitClassifier
+from trex.mnist_models.pictures import Shape
 from trex.worlds.fingerprint import tensor_hash
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.json_fields import short
+from trex.mnist_models.datasets import ELSEWHERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,9 @@ def world_named(name: str) -> World:
         return _made(name, WORLDS.known[name].make)
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
-        raise InputError(f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}")
+        raise InputError(
+            f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}. {ELSEWHERE}"
+        )
     from trex.clevr_models.adapters.named_object import import_factory
 
     return _made(name, import_factory(module, attribute))

@@ -14,7 +14,7 @@ from tests.running.command_line import trex
 from trex.clevr_models.adapters.torch_module import UserModel
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.saliency import PathIntegral, integrated_gradients
-from trex.mnist_models.classify import DigitClassifier
+from trex.mnist_models.models import DigitClassifier
 
 MODELS = """
 class InPlace(Net):

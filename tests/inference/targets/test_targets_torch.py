@@ -20,8 +20,8 @@ from trex.inference.targets import (
     uniform,
 )
 from trex.mnist_models.latent import StandardNormal
+from trex.mnist_models.networks.autoencoders import VaeDecoder
 from trex.mnist_models.networks.classifiers import Classifier
-from trex.mnist_models.networks.vae import VaeDecoder
 
 torch.set_num_threads(1)
 LABELS = ("0", "1", "2", "3", "4")

@@ -18,6 +18,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from reproduce.datasets.signs import GROUPS, NAMES
 from tests.serving.browser import chromium, console, open_page
 from tests.serving.html_page import Page
 from tests.serving.labelling import BEARER, TOKEN, Annotator, shown_of
@@ -30,13 +31,13 @@ from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown, class_choices
 from trex.labelling.votes import Tally, VoteLog
-from trex.mnist_models.data.signs.names import GROUPS, NAMES
 from trex.repair.distill import distill
 from trex.repair.identify import identify
 from trex.repair.loaded import Loaded, validation_rows
 from trex.repair.pictures import EXAMPLES, draw_pictures, example_rows
 from trex.runs.picture_files import to_png
 
+pytestmark = pytest.mark.usefixtures("signs")
 DOZEN = tuple(f"class {number}" for number in range(12))
 
 

@@ -8,11 +8,9 @@ from torch import Tensor, nn
 
 from tests.worlds.repair_toy import NAMES, Planted, latents
 from trex.inference.rng import stream
-from trex.mnist_models.autoencoder import Autoencoder
-from trex.mnist_models.classify import DigitClassifier
-from trex.mnist_models.data.labelled import DataSet, data_hash
-from trex.mnist_models.data.layout import Shape, from_planes
-from trex.mnist_models.networks.vae import Posterior
+from trex.mnist_models.models import Autoencoder, DigitClassifier
+from trex.mnist_models.networks.autoencoders import Posterior
+from trex.mnist_models.pictures import DataSet, Shape, data_hash, from_planes
 from trex.repair.loaded import Loaded
 
 PICTURE: Shape = (32, 32, 3)

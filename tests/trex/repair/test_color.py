@@ -16,8 +16,7 @@ from tests.trex.repair.test_label import HEAD, truths, vote_lines
 from tests.worlds.repair_toy import PLANTED, silent, toy_folder, toy_query
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.tracks import split_tracks
-from trex.mnist_models.training.plan import model_name
+from trex.mnist_models.pictures import split_tracks
 from trex.repair.committee import IN_COLOR, MEMBERS, members_for
 from trex.repair.correction.correct import RESULT, correct
 from trex.repair.correction.results import FRESH, GROWN, SWEEP, ZERO, CorrectResult
@@ -32,7 +31,6 @@ from trex.repair.mistakes import read_mistakes
 from trex.repair.page.report import PAGE, write_report
 from trex.repair.pictures import ITEMS, draw_pictures, read_items
 from trex.repair.records import read_record
-from trex.repair.settings import chosen_table, repair_path, repair_query
 
 QUERY = {"correct": {"seeds": 1}}
 
@@ -117,13 +115,3 @@ def test_the_committee_for_color_votes_on_color(tmp_path: Path) -> None:
     assert sum(one.right for one in found.voters) > 0.8 * sum(one.checks for one in found.voters)
     assert found.components[0].is_scenario and found.components[0].label == "right"
     assert json.dumps(found.who) == '"committee of five networks"'
-
-
-def test_the_shipped_repair_of_signs_names_models_that_the_commands_train_and_tracks_that_are_held_out() -> (
-    None
-):
-    query = repair_query(chosen_table(repair_path("signs"), ())[1], "signs")
-    names = {model_name(kind, "signs", tuple(range(43)), 43) for kind in ("beta-vae", "resnet18-16")}
-    assert {query.generator.name, query.model.name} == names
-    assert query.identify.validation <= 2610  # frames of 261 held-out tracks
-    assert 0.0 in query.correct.lambdas and query.correct.seeds >= 3

@@ -14,7 +14,7 @@ from tests.worlds.repair_toy import PLANTED, Draw, Planted, silent, toy, toy_fol
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
 from trex.mnist_models.load import load_classifier
-from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
+from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Batch
 from trex.repair import label as labelling
 from trex.repair.arrays import Ints, Pictures

@@ -12,7 +12,7 @@ import torch
 from tests.trex.repair.test_correct import corrected, labelled_folder
 from tests.worlds.repair_toy import PLANTED, Draw, Planted, data_of, toy, toy_folder, toy_query, tree
 from trex.artifacts.card import read_card
-from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
+from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
 from trex.repair.correction.epochs import Epochs
 from trex.repair.correction.results import (

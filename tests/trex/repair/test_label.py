@@ -9,7 +9,7 @@ import pytest
 
 from tests.worlds.repair_toy import NAMES, silent, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.arrays import Ints
 from trex.repair.distill import distill
 from trex.repair.folder import RepairFolder

@@ -12,7 +12,7 @@ import pytest
 from tests.trex.repair.test_correct import labelled_folder
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import RunError
-from trex.mnist_models.data.labelled import DataSet
+from trex.mnist_models.pictures import DataSet
 from trex.repair.loaded import Loaded
 from trex.repair.novelty import (
     FROM_TEST,

@@ -15,8 +15,8 @@ from trex.artifacts.weights import write_safetensors
 from trex.foundation.errors import InputError
 from trex.inference.statistics.clustered import paired_difference
 from trex.inference.statistics.paired import paired
-from trex.mnist_models.data.layout import planes
-from trex.mnist_models.training.fine_tune import Extra, fine_tune_training
+from trex.mnist_models.pictures import planes
+from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
 from trex.repair import loaded as streams
 from trex.repair.arrays import Array, Flags, flags, ints, read_arrays, write_arrays

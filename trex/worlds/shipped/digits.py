@@ -1,4 +1,4 @@
-"""The worlds of digits, garments and traffic signs: decoders of each data set, and classifiers of the same."""
+"""The worlds of digits and garments: decoders of each data set, and classifiers of the same."""
 
 from __future__ import annotations
 
@@ -8,29 +8,22 @@ from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import DECODERS, DIGIT_KINDS
-from trex.mnist_models.data.classes import chosen_classes
-from trex.mnist_models.data.datasets import DATASETS
-from trex.mnist_models.data.layout import DIGIT
+from trex.mnist_models.datasets import DATASETS
+from trex.mnist_models.pictures import DIGIT, chosen_classes
 from trex.query.schema import Query
 from trex.worlds.registry import WorldEntry
 from trex.worlds.vectors import VectorParts, VectorWorld
 
-QUESTIONS = {
-    "mnist": "Which digit is it?",
-    "fashion": "Which garment is it?",
-    "signs": "Which traffic sign is it?",
-    "svhn": "Which digit is it?",
-}
-THINGS = {"mnist": "digits", "fashion": "garments", "signs": "traffic signs", "svhn": "house numbers"}
 SHIPPED = "shipped"  # as model: the classifier trained on the same data set
 
 
 def _world(name: str) -> VectorWorld:
-    """The world called "mnist-vae", "fashion-gan", "signs-beta-vae" and so on."""
+    """The world called "mnist-vae", "fashion-gan" and so on."""
     dataset, _, decoder = name.partition("-")
+    shown = DATASETS[dataset]
     load = partial(_load, dataset, decoder)
     labelled = partial(LabelledPictures, dataset)
-    return VectorWorld(name, QUESTIONS[dataset], THINGS[dataset], load, DATASETS[dataset].labels, labelled)
+    return VectorWorld(name, shown.question, shown.things, load, shown.labels, labelled)
 
 
 def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
@@ -51,7 +44,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
     if classifier.dataset != dataset:
         raise InputError(
             f"classifier {classifier.name!r} was trained on {classifier.dataset}, but {query.generator.name!r} draws "
-            f"{THINGS[dataset]}; use a classifier for {dataset}, e.g. {dataset}-{default_network(dataset)}"
+            f"{DATASETS[dataset].things}; use a classifier for {dataset}, e.g. {dataset}-{default_network(dataset)}"
         )
     return VectorParts(
         prior=StandardNormal(decoder.latent),
@@ -67,7 +60,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
 
 WORLDS = tuple(
     WorldEntry(f"{dataset}-{decoder}", _world)
-    for dataset in QUESTIONS
+    for dataset in DATASETS
     for decoder in DECODERS
     if decoder not in DIGIT_KINDS or DATASETS[dataset].picture == DIGIT
 )

@@ -1,0 +1,95 @@
+"""Queries of traffic signs: on random networks, so without data or trained weights, from check to report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from tests.running.command_line import trex
+from tests.running.digit_runs import QUERY
+from tests.running.runs import draws, go_on, leave_draws, write_query
+from trex.artifacts.weights import compact, write_safetensors
+from trex.finding import find as finding
+from trex.mnist_models import load
+from trex.mnist_models.datasets import DATASETS
+from trex.mnist_models.networks.autoencoders import BetaVae
+from trex.mnist_models.networks.classifiers import ResNet18
+from trex.query.toml_file import parse_query
+from trex.search.progress import Silent
+from trex.worlds.registry import make_plan, world_named
+
+SIGNS = QUERY.replace("mnist-vae", "signs-beta-vae").replace('answer = "2"', "answer = 14")
+LATENT = 6
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A decoder and two classifiers of signs, where models that were trained here lie."""
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(load, "SHIPPED", tmp_path / "nothing is shipped")
+    place, described = load.trained_models(), DATASETS["signs"]
+    place.mkdir(parents=True)
+    torch.manual_seed(1)
+    decoder, wide, narrow = BetaVae(described.picture, LATENT), ResNet18(43), ResNet18(43, width=16)
+    with torch.no_grad():
+        decoder.decoder.layers[-1].weight.mul_(40.0)
+        narrow.answer.weight.mul_(30.0)
+    kinds: tuple[tuple[str, nn.Module], ...] = (
+        ("beta-vae", decoder),
+        ("resnet18", wide),
+        ("resnet18-16", narrow),
+    )
+    for kind, module in kinds:
+        card = {"kind": kind, "dataset": "signs", "labels": list(described.labels), "picture": [32, 32, 3]}
+        write_safetensors(place / f"signs-{kind}.safetensors", compact(module), card | {"latent": LATENT})
+    return place
+
+
+@pytest.mark.usefixtures("models")
+def test_a_search_of_signs_is_kept_in_color_reported_and_resumed(tmp_path: Path) -> None:
+    query = write_query(tmp_path, SIGNS.replace("0.5\n", "0.001\n"))
+    done = finding.find(query, ["model.name=signs-resnet18-16"], tmp_path / "run", Silent(), lambda _: None)
+    assert done.manifest.query.answer == ("Stop",)  # class 14
+    whole = draws(done.folder)
+    pictures = [np.asarray(Image.open(path)) for path in (done.folder / "pictures").glob("*.png")]
+    assert pictures and {one.shape for one in pictures} == {(32, 32, 3)}
+    html = done.report.read_text()
+    assert "Which traffic sign is it?" in html and "traffic signs that signs-beta-vae draws" in html
+    lines = whole.splitlines(keepends=True)
+    leave_draws(done.folder, b"".join(lines[: 24 + 5]) + b'{"half')
+    assert draws(go_on(done.folder).folder) == whole
+
+
+@pytest.mark.usefixtures("models")
+def test_gradients_are_of_the_density_that_pictures_are_scored_by(tmp_path: Path) -> None:
+    """ "nuts" sees the same function as the other kernels, and it is smooth in every latent."""
+    world = world_named("signs-beta-vae")
+    query = parse_query(SIGNS, "q")
+    parts = world.load(query)
+    assert parts.model_name == "signs-resnet18" and parts.size == (
+        32,
+        32,
+    )  # "shipped" is the published network
+    z = torch.randn(3, LATENT, dtype=torch.float64, requires_grad=True)
+    told = parts.differentiable(z)
+    pictures = np.stack([one.pixels for one in parts.renderer.render(list(z.detach().numpy()))])
+    assert told.detach().numpy() == pytest.approx(parts.classifier.log_probs(pictures), abs=1e-4)
+    (gradient,) = torch.autograd.grad(told[:, 14].sum(), z)
+    assert bool((gradient != 0).all()) and bool(torch.isfinite(gradient).all())
+    assert make_plan(query, tmp_path).query.answer == ("Stop",)
+
+
+@pytest.mark.usefixtures("models")
+def test_models_of_other_pictures_are_refused(tmp_path: Path) -> None:
+    query = write_query(tmp_path, SIGNS)
+    refused = trex("check", query, "--set", "model.name=mnist-classifier")
+    assert refused.exit_code == 2 and "'mnist-classifier' is neither shipped nor" in refused.stderr
+    refused = trex("check", query, "--set", "generator.name=signs-gan")
+    assert refused.exit_code == 2 and "signs-gan" in refused.stderr
+    refused = trex("check", query, "--set", "generator.without=Stop")
+    assert refused.exit_code == 2 and "signs-beta-vae-without-14" in refused.stderr
