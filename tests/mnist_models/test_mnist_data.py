@@ -14,6 +14,7 @@ from tests.references.official_clevr import data_file
 from tests.serving.folder_server import served_folder
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
 from trex.foundation.errors import InputError
+from trex.mnist_models import published as module
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.pictures import chosen_classes, data_hash, with_classes
 from trex.mnist_models.published import SOURCES, File, read_idx

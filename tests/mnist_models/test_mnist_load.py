@@ -87,7 +87,7 @@ def test_weights_of_another_kind_or_architecture_are_refused(folder: Path, tmp_p
         ({"labels": ["4", "4", "9"]}, "a duplicate label"),
         ({"kind": "diffusion"}, "names no kind"),
         ({"kind": ["classifier"]}, "names no kind"),
-        ({"dataset": "cifar"}, "names no data set"),
+        ({"dataset": "cifar"}, "data set 'cifar' is not known"),
         ({"dataset": "svhn"}, "is not .32, 32, 3., as svhn has it"),
         ({"dataset": None}, "names no data set"),
     ):
