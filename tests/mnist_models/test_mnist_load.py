@@ -74,6 +74,7 @@ def test_an_unknown_name_is_told_with_those_at_hand(folder: Path, spec: str) -> 
         load_decoder(spec)
 
 
+@pytest.mark.usefixtures("signs")
 def test_weights_of_another_kind_or_architecture_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"of kind 'vae'; expected classifier or lenet or ambiguous"):
         load_classifier("mnist-vae")
@@ -88,7 +89,7 @@ def test_weights_of_another_kind_or_architecture_are_refused(folder: Path, tmp_p
         ({"kind": "diffusion"}, "names no kind"),
         ({"kind": ["classifier"]}, "names no kind"),
         ({"dataset": "cifar"}, "data set 'cifar' is not known"),
-        ({"dataset": "svhn"}, "is not .32, 32, 3., as svhn has it"),
+        ({"dataset": "signs"}, "is not .32, 32, 3., as signs has it"),
         ({"dataset": None}, "names no data set"),
     ):
         path = save(tmp_path, "classifier", **changes)
