@@ -44,7 +44,6 @@ from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.scene import Scene
 from trex.search.progress import SearchProgress
 from trex.search.results import Results, read_results
-from trex.worlds.latents import scene_of
 from trex.worlds.world import Plan, open_renderer
 
 DRAWS = 2  # times that each scene is asked again
@@ -90,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with open_run(place, for_writing=False) as folder, open_world(folder) as world:
             records = run_draws(folder)
             results, plan = read_results(folder.manifest, records), world.plan
-            found = [scene_of(hit.record.z) for hit in results.found[: chosen.scenes]]
+            found = [hit.record.z for hit in results.found[: chosen.scenes]]
             shown = Shown(found, best_misses(results, plan.target, len(found)))
             if chosen.keep:
                 write_kept(chosen.keep, path.stem, plan, shown)
@@ -194,7 +193,7 @@ def best_misses(results: Results, target: GaussianTarget, n: int) -> list[Scene]
     """The prior scenes that are no hits, most confident first."""
     misses = [draw for draw in results.sample.draws if not target.is_hit(draw.evaluation.log_probs)]
     order = sorted(misses, key=lambda draw: -target.confidence(draw.evaluation.log_probs))
-    return [scene_of(draw.z) for draw in order[:n]]
+    return [draw.z for draw in order[:n]]
 
 
 def again(scenes: Sequence[Scene], renderer: Renderer[Scene], plan: Plan) -> tuple[list[bool], list[float]]:

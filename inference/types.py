@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -152,19 +152,3 @@ class Draw(NamedTuple, Generic[Z]):
     evaluation: Evaluation
     is_accepted: bool
     is_warmup: bool
-
-
-def no_edits(z: object) -> Mapping[str, Z]:
-    """No edits: for latents without parts."""
-    return {}
-
-
-@dataclass(frozen=True)
-class Generator(Generic[Z]):
-    """A world's sampling side: what may exist, how to move in it, its rendering, and edits for ablation."""
-
-    name: str
-    prior: Prior[Z]
-    proposal: Proposal[Z]
-    renderer: Renderer[Z]
-    edits: Callable[[Z], Mapping[str, Z]] = no_edits

@@ -28,7 +28,7 @@ from trex.search.progress import Progress
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
 from trex.trials.baseline.baseline import Baseline
-from trex.worlds.latents import Latent, to_stored
+from trex.worlds.latents import Latent, identity
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # suffix of the folder of a cell that was searched again
@@ -79,7 +79,7 @@ class CellResult:
         if not self.draws or self.is_weighted:
             return float(effective_size(self.log_weights)) if self.draws else 0.0
         told = [d.ess for d in self.results.conclusion.diagnoses if d.is_informative and math.isfinite(d.ess)]
-        return float(min([len({to_stored(draw.z) for draw in self.draws}), *told]))
+        return float(min([len({identity(draw.z) for draw in self.draws}), *told]))
 
     @property
     def means(self) -> tuple[float, ...]:
@@ -223,7 +223,7 @@ def level_set(
     kept = [draw for draw in results.chains if not draw.is_warmup]
     arrived = {draw.chain for draw in kept if is_hit(draw.evaluation.log_probs)}
     chain = tuple(draw for draw in kept if draw.chain in arrived)
-    states = {to_stored(draw.z) for draw in chain if is_hit(draw.evaluation.log_probs)}
+    states = {identity(draw.z) for draw in chain if is_hit(draw.evaluation.log_probs)}
     if chain and (len(states) >= LEAST or not any(is_hit(d.evaluation.log_probs) for d in results.prior)):
         return chain, np.zeros(len(chain)), False
     log_weights = results.sample.log_weights

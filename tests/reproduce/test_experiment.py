@@ -24,7 +24,7 @@ from trex.inference.targets import high_confidence
 from trex.inference.types import Draw, Evaluation
 from trex.search.progress import Silent
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.latents import Latent, scene_of
+from trex.worlds.latents import Latent
 
 EXPERIMENT = """
 title = "Counts of red things"
@@ -126,8 +126,7 @@ def test_a_chain_that_never_arrives_says_nothing_of_the_level_set(outcome: Outco
 def states_of(draw: Draw[Latent], n: int) -> tuple[Draw[Latent], ...]:
     """So many states of one chain, all with this draw's answer."""
     return tuple(
-        draw._replace(chain=0, index=k, z=replace(scene_of(draw.z), noise=k), is_warmup=False)
-        for k in range(n)
+        draw._replace(chain=0, index=k, z=replace(draw.z, noise=k), is_warmup=False) for k in range(n)
     )
 
 

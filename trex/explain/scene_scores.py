@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -15,13 +16,14 @@ from trex.inference.scoring import Scored, Scorer
 from trex.query.target import leaves_answer_open
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Bytes
+from trex.render.renderer import SceneRenderer
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import as_bytes, store_picture
 from trex.scenes.edits import Edit
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
-from trex.worlds.latents import Latent, any_renderer, scene_renderer
+from trex.worlds.latents import Latent
 from trex.worlds.world import OpenWorld
 
 CACHE = "cache"  # below explanations/
@@ -141,8 +143,8 @@ class SceneScores:
 
 def open_scores(world: OpenWorld, folder: RunFolder, on_progress: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
-    cache = CachedRenderer(scene_renderer(world.renderer), folder.path / FOLDER / CACHE)
-    scorer = replace(world.scorer, renderer=any_renderer(cache))
+    cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
+    scorer = replace(world.scorer, renderer=cache)
     return SceneScores(world, folder, scorer, on_progress)
 
 

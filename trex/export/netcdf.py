@@ -22,11 +22,10 @@ from trex.foundation.extensions import import_extra
 from trex.inference.statistics.diagnostics import by_chain
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
-from trex.runs.world_of import world_of
-from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.scene import ATTRIBUTES
 from trex.search.results import Results, read_results
 from trex.worlds.description import Chains
-from trex.worlds.latents import scene_of, vector_of
+from trex.worlds.latents import SCENES, form_of
 
 if TYPE_CHECKING:
     import arviz
@@ -114,13 +113,13 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     """Summaries (chain, draw), answer probabilities (chain, draw, answer), and the latents themselves."""
     found = {
         name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
-        for name, summary in world_of(manifest).summaries(manifest.resolved, chains[0][0].z).items()
+        for name, summary in manifest.world.summaries(manifest.resolved, chains[0][0].z).items()
     }
     log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
-    if isinstance(chains[0][0].z, Scene):
+    if form_of(chains[0][0].z) is SCENES:
         return found | _objects(chains, manifest.query.scene.objects[1])
-    zs = np.array([[vector_of(draw.z) for draw in chain] for chain in chains])
+    zs = np.array([[draw.z for draw in chain] for chain in chains])
     return found | {"z": Variable(zs, ("latent",))}
 
 
@@ -129,7 +128,7 @@ def _objects(chains: Chains, most: int) -> dict[str, Variable]:
     found = {}
     for name in (*NUMBERS, *ATTRIBUTES):
         filler: list[float | str] = [math.nan if name in NUMBERS else ""]
-        rows = [[[getattr(o, name) for o in scene_of(draw.z).objects] for draw in chain] for chain in chains]
+        rows = [[[getattr(o, name) for o in draw.z.objects] for draw in chain] for chain in chains]
         padded = [[row + filler * (most - len(row)) for row in chain] for chain in rows]
         found[name] = Variable(np.array(padded), ("object",))
     return found

@@ -37,7 +37,7 @@ from trex.scenes.conditions import Condition, has, looks
 from trex.scenes.distinct import in_common
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.worlds.description import Noun
-from trex.worlds.latents import Latent, scene_of, to_stored, vector_of
+from trex.worlds.latents import SCENES, VECTORS, Latent, form_of, identity
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -169,12 +169,12 @@ def with_rates(
     indicator). An interval holds for a family by itself; there is no correction for their number, nor for having seen
     the family first.
     """
-    place = {to_stored(z): k for k, z in enumerate(found)}
+    place = {identity(z): k for k, z in enumerate(found)}
     homes = np.full(len(draws), -1)
     for row, (z, is_hit) in enumerate(draws):
         if is_hit:
             alike = (k for k, other in enumerate(found) if not are_distinct(z, other))
-            stored = to_stored(z)
+            stored = identity(z)
             homes[row] = place[stored] if stored in place else next(alike, -1)
 
     def rate(family: Family) -> Proportion | None:
@@ -190,10 +190,10 @@ def are_relatives(one: Member, other: Member) -> bool:
     if one.responsible and other.responsible:
         return _fit(one.responsible, other.responsible) and _fit(other.responsible, one.responsible)
     is_own = one.origin == other.origin
-    if not isinstance(one.z, Scene):
-        apart = float(np.linalg.norm(vector_of(one.z) - vector_of(other.z)))
+    if form_of(one.z) is VECTORS:
+        apart = float(np.linalg.norm(one.z - other.z))
         return apart <= (NEAR if is_own else ALIKE)
-    first, second = scene_of(one.z), scene_of(other.z)
+    first, second = one.z, other.z
     most = max(len(first.objects), len(second.objects))
     return in_common(first, second) >= (1 if is_own else max(1, most / 2))
 
@@ -211,7 +211,7 @@ def _family(number: int, places: Sequence[int], members: Sequence[Member], noun:
             (_in_common(one, others) for one in first), key=lambda chosen: [one.key for one in chosen]
         )
     else:
-        objects = _shared_objects([one.z for one in mine if isinstance(one.z, Scene)])
+        objects = _shared_objects([one.z for one in mine if form_of(one.z) is SCENES])
     return Family(
         Pattern(tuple(objects)), number=number, members=tuple(places), is_explained=bool(first), noun=noun
     )

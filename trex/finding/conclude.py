@@ -16,6 +16,8 @@ from trex.runs.record import Record
 from trex.search.results import Results
 from trex.search.results_json import to_json
 from trex.trials.confirmation import Confirmation, read_confirmations
+from trex.worlds.latents import Latent
+from trex.worlds.world import World
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,10 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     return Outcome(folder.path, folder.manifest, results, report, tuple(read_confirmations(folder)))
 
 
-def renew_report(run: Path) -> Outcome:
+def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:
     """Rewrite the results and the report of a run, with all explanations and confirmations that it now has.
 
     Raises RunError if the run has no prior draw yet.
     """
-    with open_run(run, for_writing=True) as folder:
+    with open_run(run, for_writing=True, world=world) as folder:
         return conclude_run(folder, run_draws(folder))

@@ -30,6 +30,7 @@ from trex.search.progress import Progress
 from trex.search.render_speed import measured
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.latents import SCENES
 from trex.worlds.recorded import WorldFacts
 from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import OpenWorld, Plan
@@ -184,7 +185,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
         facts=facts,
         made=world.made,
         versions=versions(),
-    )
+    ).read_by(plan.world)
 
 
 def _world_facts(plan: Plan) -> WorldFacts | None:
@@ -193,7 +194,7 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
     if is_shipped(plan.query.generator.name):
         return None
     return WorldFacts(
-        one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.has_scenes
+        one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.form is SCENES
     )
 
 

@@ -14,10 +14,10 @@ from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.trials.confirm import ConfirmOptions, ConfirmProgress, confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
+from trex.worlds.latents import SCENES
 from trex.worlds.world import FAKE, Plan
 
 LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
@@ -57,14 +57,14 @@ def render_large(folder: RunFolder, top: int, watcher: ConfirmProgress) -> bool:
 
 def may_be_larger(manifest: Manifest) -> bool:
     """Whether a run's scenes can be rendered larger than in its search."""
-    is_rendered = world_of(manifest).has_scenes and manifest.query.render.preset != FAKE
+    is_rendered = manifest.world.form is SCENES and manifest.query.render.preset != FAKE
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
 
 
 def most_large(plan: Plan) -> int:
     """The most large pictures that a search of this plan renders for its page, unless it is told not to."""
     preset = plan.query.render.preset
-    is_rendered = plan.world.has_scenes and preset in PRESETS
+    is_rendered = plan.world.form is SCENES and preset in PRESETS
     return MAX_LARGE if is_rendered and preset_named(preset).width < preset_named(LARGE).width else 0
 
 

@@ -20,12 +20,11 @@ from trex.report.report import goal, model_words
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hit import Hit, count_known
 from trex.search.results import Results
-from trex.worlds.latents import Latent, from_stored, to_stored
+from trex.worlds.latents import Latent, identity
 
 CHOSEN = (
     "the scenes that {} judged at the deciding look were chosen from a bank by its own model, so that scenes on which "
@@ -55,9 +54,7 @@ class Compared:
     def target(self) -> str:
         """The target in words."""
         verb, answers = goal(self.manifest)
-        return (
-            f"{verb} {' and '.join(answers)}; world of {world_of(self.manifest).scope(self.manifest.query)}"
-        )
+        return f"{verb} {' and '.join(answers)}; world of {self.manifest.world.scope(self.manifest.query)}"
 
     @property
     def renders_each(self) -> str:
@@ -157,13 +154,13 @@ def _pictures(folder: RunFolder, results: Results) -> list[tuple[str, str]]:
 
 def _words(manifest: Manifest, found: Hit) -> str:
     truth = "" if found.truth is None else f", truth {found.truth}"
-    return f"{world_of(manifest).words(from_stored(found.record.z))}; model {found.answer}{truth}"
+    return f"{manifest.world.words(found.record.z)}; model {found.answer}{truth}"
 
 
 def _shared(first: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
     """The pairs of prior draws with the same latent."""
-    theirs = {to_stored(draw.z): draw for draw in other.results.prior}
-    return [(draw, theirs[to_stored(draw.z)]) for draw in first.results.prior if to_stored(draw.z) in theirs]
+    theirs = {identity(draw.z): draw for draw in other.results.prior}
+    return [(draw, theirs[identity(draw.z)]) for draw in first.results.prior if identity(draw.z) in theirs]
 
 
 def _why_not(first: Compared, other: Compared, shared: int) -> str:
@@ -184,7 +181,7 @@ def _why_not(first: Compared, other: Compared, shared: int) -> str:
     if chosen:
         return CHOSEN.format(" and ".join(run.name for run in chosen), chosen[0].results.sample.selection.n)
     if not shared:
-        noun = world_of(first.manifest).noun.one
+        noun = first.manifest.world.noun.one
         return f"no prior {noun} is in both; give both the same world, search.seed and prior_scenes"
     return ""
 
@@ -219,7 +216,7 @@ def _tests(
     first: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]
 ) -> list[Test]:
     hits = paired(_hits(first, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
-    truths = [world_of(first.manifest).judge(first.manifest.resolved, a.z, "").truth for a, _ in shared]
+    truths = [first.manifest.world.judge(first.manifest.resolved, a.z, "").truth for a, _ in shared]
     known = [
         (pair, truth) for pair, truth in zip(shared, truths, strict=True) if truth not in (None, NO_ANSWER)
     ]
@@ -228,7 +225,7 @@ def _tests(
         [is_same(_answer(other, b), truth) for (_, b), truth in known],
     )
     rows = [
-        (f"{world_of(first.manifest).noun.many} in the level set ({_targets(first, other)})", hits),
+        (f"{first.manifest.world.noun.many} in the level set ({_targets(first, other)})", hits),
         ("right answers", right),
     ]
     return [Test(first.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]

@@ -16,12 +16,10 @@ from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CONTROL, CONTROLS
-from trex.runs.world_of import world_of
 from trex.search.hit import Hit
 from trex.trials.confirmation import EnlargedLook
 from trex.trials.hits import read_misses
 from trex.worlds.description import Noun
-from trex.worlds.latents import from_stored
 
 PER_PAGE = 24  # cards on screen at once
 MAX_CARDS = 240  # on the page; findings.json holds all hits
@@ -64,7 +62,7 @@ def make_cards(
     """
     places = first_places(families, MAX_CARDS) if families else range(min(len(found), MAX_CARDS))
     shown = [found[place] for place in places]
-    kind = world_of(folder.manifest)
+    kind = folder.manifest.world
     truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
     steps = {id(one): step for step, one in enumerate(sorted(shown, key=_step))}
     cards = [
@@ -72,7 +70,7 @@ def make_cards(
             number=place + 1,
             scene=one,
             image=picture_url(folder, one) if rank < PER_PAGE else light_url(folder, one),
-            words=kind.words(from_stored(one.record.z)),
+            words=kind.words(one.record.z),
             origin=origin(one, kind.noun),
             parts=parts(one.record),
             table=table(one.record),
@@ -119,7 +117,7 @@ def target_answers(manifest: Manifest) -> tuple[str, ...]:
 def small_card_values(manifest: Manifest) -> dict[str, object]:
     """The values that the template of small cards takes besides the card."""
     return {
-        "noun": world_of(manifest).noun,
+        "noun": manifest.world.noun,
         "manifest": manifest,
         "small_px": SMALL_PX,
         "top_answers": TOP_ANSWERS,

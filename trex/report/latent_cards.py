@@ -5,8 +5,7 @@ from __future__ import annotations
 from trex.pages.table import Table, table_of
 from trex.runs.record import Record
 from trex.scenes.describe import object_words
-from trex.scenes.scene import Scene
-from trex.worlds.latents import vector_of
+from trex.worlds.latents import VECTORS, form_of
 
 Cells = Table[tuple[str, ...]]
 NUISANCES = {"camera": "camera", "key": "key light", "fill": "fill light", "back": "back light"}
@@ -14,18 +13,15 @@ NUISANCES = {"camera": "camera", "key": "key light", "fill": "fill light", "back
 
 def parts(record: Record) -> tuple[str, ...]:
     """The objects of a record's scene in words, for the report's text search; empty for a vector."""
-    if not isinstance(record.z, Scene):
-        return ()
-    scene = record.z
-    return tuple(object_words(scene, index) for index in range(len(scene.objects)))
+    return tuple(object_words(record.z, index) for index in range(len(form_of(record.z).objects(record.z))))
 
 
 def table(record: Record) -> Cells:
     """Each object's position and visible pixels, or every coordinate of the vector."""
-    if not isinstance(record.z, Scene):
-        values = enumerate(vector_of(record.z).tolist(), start=1)
+    if form_of(record.z) is VECTORS:
+        values = enumerate(record.z.tolist(), start=1)
         return table_of("Latent", ("coordinate", "value"), [(f"z{k}", f"{value:.3f}") for k, value in values])
-    objects = record.z.objects
+    objects = record.scene.objects
     rows = [
         (name, f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
         for name, o, seen in zip(parts(record), objects, record.visible, strict=True)
@@ -38,9 +34,9 @@ def nuisances(record: Record) -> Cells | None:
 
     None for a vector.
     """
-    if not isinstance(record.z, Scene):
+    if form_of(record.z) is VECTORS:
         return None
-    scene = record.z
+    scene = record.scene
     rows: list[tuple[str, ...]] = [
         (name, *(f"{value:+.2f}" for value in getattr(scene.nuisances, field)))
         for field, name in NUISANCES.items()

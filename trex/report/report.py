@@ -27,7 +27,6 @@ from trex.runs.folder import REPORT, RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import read_sessions
-from trex.runs.world_of import world_of
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
 from trex.trials.accuracy import check_words
@@ -52,7 +51,7 @@ def write_report(folder: RunFolder, results: Results, files: Mapping[str, str]) 
 
 def report_html(folder: RunFolder, results: Results, files: Mapping[str, str]) -> str:
     """The HTML of the report."""
-    manifest, kind = folder.manifest, world_of(folder.manifest)
+    manifest, kind = folder.manifest, folder.manifest.world
     sessions = [
         one for one in read_sessions(folder.path) if one.renders
     ]  # a finished run resumed renders nothing
@@ -117,7 +116,7 @@ def model_words(manifest: Manifest) -> str:
 
 def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     """The plots as (title, alternative text, SVG)."""
-    how, target, noun = results.how_often, manifest.target, world_of(manifest).noun
+    how, target, noun = results.how_often, manifest.target, manifest.world.noun
     hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in results.prior)
     words = (
         f"{len(results.prior)} {noun.many} from the prior, by the confidence they get; the best has "

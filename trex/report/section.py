@@ -16,7 +16,6 @@ from trex.foundation.extensions import ExtensionPoint
 from trex.pages.page import fragment
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.search.results import Results
 from trex.trials.confirmation import Confirmation, read_confirmations
 from trex.worlds.description import Noun
@@ -37,7 +36,7 @@ class ReportContext:
     @property
     def noun(self) -> Noun:
         """The world's noun for a latent."""
-        return world_of(self.manifest).noun
+        return self.manifest.world.noun
 
     @cached_property
     def explanations(self) -> Mapping[str, Explanation]:

@@ -10,8 +10,7 @@ from trex.foundation.errors import RunError, unknown
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
-from trex.scenes.scene import Scene
-from trex.worlds.latents import StoredLatent
+from trex.worlds.latents import VECTORS, Form, Latent, form_of
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
@@ -26,7 +25,7 @@ class DrawChecks:
     def __init__(self, manifest: Manifest | None) -> None:
         self._chains = manifest.query.search.chains if manifest else None
         self._answers = len(manifest.facts.labels) if manifest else None
-        self._has_scenes = manifest.has_scenes if manifest else None
+        self._form: Form[Latent] | None = manifest.world.form if manifest else None
         self._shapes = {card.name for card in manifest.facts.cards} if manifest else None
         self._length: int | None = None  # length of the vectors
         self._next: dict[tuple[str, int], int] = defaultdict(int)
@@ -89,30 +88,29 @@ class DrawChecks:
             return
         if not record.figures.keys() >= set(TRAJECTORY):
             raise RunError(f"a trajectory has {', '.join(TRAJECTORY)}; this one lacks one of them")
-        if isinstance(record.z, Scene):
-            raise RunError("it has a scene and the figures of a trajectory, which only vectors have")
+        if form_of(record.z) is not VECTORS:
+            raise RunError(
+                f"it has {form_of(record.z)} and the figures of a trajectory, which only vectors have"
+            )
 
     def _check_objects(self, record: Record) -> None:
-        if isinstance(record.z, Scene) and len(record.visible) != len(record.z.objects):
-            raise RunError(f"visible has {len(record.visible)} numbers for {len(record.z.objects)} objects")
+        objects = form_of(record.z).objects(record.z)
+        if len(record.visible) != len(objects):
+            raise RunError(f"visible has {len(record.visible)} numbers for {len(objects)} objects")
 
-    def _check_latent(self, z: StoredLatent) -> None:
-        if self._has_scenes is not None and isinstance(z, Scene) != self._has_scenes:
-            raise RunError(
-                f"it has {'a scene' if isinstance(z, Scene) else 'a vector'}, unlike the other draws of this run"
-            )
-        self._has_scenes = isinstance(z, Scene)
-        if isinstance(z, Scene):
-            self._check_shapes(z)
+    def _check_latent(self, z: Latent) -> None:
+        form = form_of(z)
+        if self._form not in (None, form):
+            raise RunError(f"it has {form}, unlike the other draws of this run")
+        self._form = form
+        for item in form.objects(z):
+            if self._shapes is not None and item.shape not in self._shapes:
+                raise RunError(str(unknown("shape", item.shape, sorted(self._shapes))))
+        if form is not VECTORS:
             return
         self._length = len(z) if self._length is None else self._length
         if len(z) != self._length:
             raise RunError(f"z has {len(z)} numbers, the draws before have {self._length}")
-
-    def _check_shapes(self, z: Scene) -> None:
-        for item in z.objects:
-            if self._shapes is not None and item.shape not in self._shapes:
-                raise RunError(str(unknown("shape", item.shape, sorted(self._shapes))))
 
 
 def _check_invalid(record: Record) -> None:

@@ -26,7 +26,8 @@ from trex.foundation.locked_folder import closed_on_error, lock_folder
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest, sealed
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
-from trex.runs.world_of import world_of
+from trex.worlds.latents import SCENES, Latent
+from trex.worlds.world import World
 
 QUERY = "query.toml"
 MANIFEST = "run.json"
@@ -147,14 +148,17 @@ def begin(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     return RunFolder(path, manifest, lock)
 
 
-def open_run(path: Path, *, for_writing: bool) -> RunFolder:
+def open_run(path: Path, *, for_writing: bool, world: World[Latent] | None = None) -> RunFolder:
     """Open an existing run folder; RunError if it is none, of another version, or in use by another process.
 
-    Also raises RunError, before anything is rendered, if the folder holds a symbolic link or has lost its query.
+    `world` is the run's own if its code is loaded; without it, a world of the user's own is read as recorded. Also
+    raises RunError, before anything is rendered, if the folder holds a symbolic link or has lost its query.
     """
     text = _manifest_text(path)
     refuse_links(path)
     manifest = parse_manifest(text, str(path / MANIFEST))
+    if world is not None:
+        manifest = manifest.read_by(world)
     if not (path / QUERY).is_file():
         raise RunError(f"{path} has no {QUERY}; copy the query there again (it was {manifest.source})")
     if not for_writing:
@@ -168,8 +172,8 @@ def open_run(path: Path, *, for_writing: bool) -> RunFolder:
 
 def check_scenes(folder: RunFolder) -> None:
     """Raise RunError if the run's world has no objects."""
-    kind = world_of(folder.manifest)
-    if not kind.has_scenes:
+    kind = folder.manifest.world
+    if kind.form is not SCENES:
         raise RunError(
             f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; give a run of "
             "generator 'clevr', which has scenes"

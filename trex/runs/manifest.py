@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import Plain, first_problem, plain
@@ -25,10 +25,11 @@ from trex.query.target import make_target
 from trex.runs.checked_lines import DIGITS
 from trex.scenes.questions.programs import Step
 from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
+from trex.worlds.latents import SCENES, Latent
 from trex.worlds.provenance import Provenance
-from trex.worlds.recorded import WorldFacts
-from trex.worlds.registry import CLEVR as CLEVR_WORLD
-from trex.worlds.registry import is_shipped
+from trex.worlds.recorded import WorldFacts, recorded_world
+from trex.worlds.registry import is_shipped, world_named
+from trex.worlds.world import World
 
 FORMAT = 1
 MIN_PROBABILITY = 1e-6  # smaller probabilities count as zero
@@ -73,6 +74,7 @@ class Manifest(Section):
     made: Provenance
     versions: dict[str, str]
     seal: str = ""  # checksum of all else, and the beginning of the chain of the draws'; "" in runs of before
+    _world: World[Latent] | None = PrivateAttr(default=None)
 
     @property
     def command(self) -> str:
@@ -107,11 +109,22 @@ class Manifest(Section):
         return self.resolved.vocabulary
 
     @property
-    def has_scenes(self) -> bool:
-        """Whether the draws are scenes."""
-        if is_shipped(name := self.query.generator.name):
-            return name == CLEVR_WORLD
-        return self.facts.world is not None and self.facts.world.has_scenes
+    def world(self) -> World[Latent]:
+        """The world that reads the draws: a shipped one by name, any other as its facts record it.
+
+        Loads no third-party code: a world of the user's own reads its draws only if `read_by` has given it.
+        """
+        if self._world is None:
+            name, facts = self.query.generator.name, self.facts
+            is_ours = is_shipped(name)
+            self._world = world_named(name) if is_ours else recorded_world(name, facts.question, facts.world)
+        return self._world
+
+    def read_by(self, world: World[Latent]) -> Manifest:
+        """The same manifest, of a run whose world has been opened."""
+        found = self.model_copy()
+        found._world = world
+        return found
 
 
 def versions() -> dict[str, str]:
@@ -153,7 +166,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
         manifest = Manifest.model_validate(data)
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         make_target(manifest.query.target, manifest.question, manifest.facts.labels)
-        if manifest.has_scenes:
+        if manifest.world.form is SCENES:
             _check_cards(manifest)
     except InputError as error:
         raise RunError(f"{source} is damaged: query: {error}; start a new run") from error

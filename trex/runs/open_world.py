@@ -19,11 +19,14 @@ from trex.worlds.world import OpenWorld
 def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[OpenWorld]:
     """The model, renderer and vocabulary of a run; RunError if any of them has changed.
 
-    `processes` replaces the run's own number of render processes: no picture depends on it.
+    From then on, the folder's draws are read by this world. `processes` replaces the run's own number of render
+    processes: no picture depends on it.
     """
     manifest = folder.manifest
     check_made_here(folder.path, manifest.query)
-    world = replace(make_plan(manifest.query, Path(manifest.folder)), processes=processes).open()
+    plan = make_plan(manifest.query, Path(manifest.folder))
+    folder.manifest = manifest.read_by(plan.world)
+    world = replace(plan, processes=processes).open()
     try:
         changed = differences(manifest.made, world.made)
         if changed:

@@ -13,7 +13,7 @@ from trex.foundation.parse import parse_json
 from trex.inference.rng import RngState
 from trex.query.schema import RenderSection
 from trex.scenes.scene import Scene
-from trex.worlds.latents import StoredLatent, from_fields, scene_of, to_fields
+from trex.worlds.latents import Latent, from_fields, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 CONTROLS = (CONTROL, "control-2")  # the rungs of the positive control, easiest first
@@ -22,7 +22,7 @@ INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no ste
 Key = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
@@ -41,7 +41,7 @@ class Record:
     phase: str
     chain: int
     index: int
-    z: StoredLatent
+    z: Latent
     is_accepted: bool
     log_prior: float
     log_weight: float
@@ -52,10 +52,18 @@ class Record:
     rng: RngState = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same line, every bit included."""
+        return isinstance(other, Record) and to_line(self) == to_line(other)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     @property
     def scene(self) -> Scene:
         """The latent as a scene of CLEVR's world."""
-        return scene_of(self.z)
+        assert isinstance(self.z, Scene), f"{self.z!r} is no scene: its world was not asked for its scenes"
+        return self.z
 
     @property
     def key(self) -> Key:

@@ -12,8 +12,7 @@ from trex.inference.chains import Checkpoint, Round, resume, start
 from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Picture, State, Target
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.record import PRIOR, Record
-from trex.scenes.scene import Scene
-from trex.worlds.latents import Latent, from_stored, to_stored
+from trex.worlds.latents import Latent, form_of
 
 SavePicture = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
 
@@ -50,18 +49,19 @@ def round_records(phase: str, done: Round[Latent], target: Target, save: SavePic
 
 def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | None) -> Record:
     if scored is None:
-        return Record(phase, chain, index, to_stored(z), False, -np.inf, -np.inf, -np.inf, (), ())
+        return Record(phase, chain, index, z, False, -np.inf, -np.inf, -np.inf, (), ())
     log_probs = tuple(scored.log_probs.tolist())
     scores = (scored.log_prior, scored.log_weight, 0.0)
-    return Record(phase, chain, index, to_stored(z), False, *scores, log_probs, _visible(z, scored))
+    return Record(phase, chain, index, z, False, *scores, log_probs, _visible(z, scored))
 
 
 def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
     """The pixels of each object; empty if the latent has no objects, or without a picture."""
-    if not isinstance(z, Scene) or scored.picture is None:
+    objects = form_of(z).objects(z)
+    if not objects or scored.picture is None:
         return ()
     assert isinstance(scored.picture, ScenePicture), "a picture of a scene tells its objects apart"
-    return tuple(scored.picture.visible_pixels(len(z.objects)).tolist())
+    return tuple(scored.picture.visible_pixels(len(objects)).tolist())
 
 
 def _picture(scored: Evaluation) -> Picture:
@@ -77,7 +77,7 @@ def evaluation(record: Record) -> Evaluation:
 def independent_draws_of(records: Sequence[Record], phase: str) -> list[Draw[Latent]]:
     """The draws of a phase whose draws are no steps of chains, by index."""
     rows = sorted((record for record in records if record.phase == phase), key=lambda record: record.index)
-    return [Draw(PRIOR_CHAIN, row.index, from_stored(row.z), evaluation(row), True, False) for row in rows]
+    return [Draw(PRIOR_CHAIN, row.index, row.z, evaluation(row), True, False) for row in rows]
 
 
 def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
@@ -93,7 +93,7 @@ def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Laten
     """The state after each step of a chain that started at `first`."""
     state = first
     for row in rows:
-        state = State(from_stored(row.z), evaluation(row)) if row.is_accepted else state
+        state = State(row.z, evaluation(row)) if row.is_accepted else state
         yield state
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from trex.bank.bank import bank_of
 from trex.inference.chains import Checkpoint
@@ -25,7 +25,7 @@ from trex.runs.pictures import store_picture
 from trex.runs.record import Record
 from trex.runs.replay import SavePicture, independent_record, round_records
 from trex.scenes.scene import Scene
-from trex.worlds.latents import Latent, any_renderer, scene_renderer
+from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
 
@@ -117,15 +117,15 @@ class InProcess:
         section = self.world.plan.query.render
         if what.look != DECIDING:
             section = section.model_copy(update={"preset": what.look})
-        lent = Lent(scene_renderer(self.world.renderer_at(what.look)))
+        lent = Lent(cast(SceneRenderer, self.world.renderer_at(what.look)))
         is_optional = what.zs is not None  # the search does not need to keep them
         with bank_of(
             self.world.plan, section, seed=what.seed, renderer=lent, is_optional=is_optional
         ) as bank:
-            yield from self._draws(what, indices, replace(scorer, renderer=any_renderer(bank.renderer)))
+            yield from self._draws(what, indices, replace(scorer, renderer=bank.renderer))
 
     def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:
-        target, prior = self.folder.manifest.target, self.world.generator.prior
+        target, prior = self.folder.manifest.target, self.world.plan.prior
         for batch in batches(indices, batch_size(self.folder.manifest.query)):
             draws = independent_draws(batch, what.points(batch, prior), scorer, target)
             yield [

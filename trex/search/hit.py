@@ -9,8 +9,6 @@ import numpy as np
 
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROLS, PRIOR, Record
-from trex.runs.world_of import world_of
-from trex.worlds.latents import from_stored
 
 MAX_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
@@ -60,8 +58,7 @@ def nearest_misses(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, 
     scored = [(target.confidence(np.array(one.log_probs)), one) for one in there]
     kept: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
-        z = from_stored(record.z)
-        if all(world_of(manifest).are_distinct(z, from_stored(other.record.z)) for other in kept):
+        if all(manifest.world.are_distinct(record.z, other.record.z) for other in kept):
             kept.append(hit_of(manifest, record))
         if len(kept) == MAX_MISSES:
             break
@@ -72,7 +69,7 @@ def hit_of(manifest: Manifest, record: Record) -> Hit:
     """A rendered record as a hit."""
     labels, probs = manifest.facts.labels, record.probs
     order = sorted(range(len(labels)), key=lambda k: -probs[k])
-    judged = world_of(manifest).judge(manifest.resolved, from_stored(record.z), labels[order[0]])
+    judged = manifest.world.judge(manifest.resolved, record.z, labels[order[0]])
     return Hit(
         record=record,
         truth=judged.truth,

@@ -13,7 +13,6 @@ from trex.runs.folder import RunFolder
 from trex.runs.picture_files import DamagedPicture, content_hash, mask_file, read_stored
 from trex.runs.pictures import as_bytes, store_picture
 from trex.runs.record import Record
-from trex.worlds.latents import from_stored
 from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
 
@@ -35,7 +34,7 @@ def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Reco
     back = 0
     for start in range(0, len(lost), BATCH):
         part = lost[start : start + BATCH]
-        pictures = world.renderer_at(DECIDING).render([from_stored(record.z) for record in part])
+        pictures = world.renderer_at(DECIDING).render([record.z for record in part])
         back += sum(_is_back(folder, one.picture, made) for one, made in zip(part, pictures, strict=True))
     if len(lost) > back:
         log.warning(

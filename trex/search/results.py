@@ -17,7 +17,6 @@ from trex.inference.types import Draw, State
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, Record
 from trex.runs.replay import chain_draws
-from trex.runs.world_of import world_of
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
 from trex.search.judging.endings import corrected, related
@@ -35,7 +34,7 @@ from trex.search.sampling.decisions import (
 from trex.search.sampling.prior_plan import first_sample, prior_sample, second_look
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.latents import Latent, StoredLatent, from_stored, to_stored
+from trex.worlds.latents import Latent, identity
 
 ByPicture = Mapping[str, frozenset[Responsible]]
 NO_CONTROL = (
@@ -99,14 +98,14 @@ def read_results(
     sample = prior_sample(records, target, options)
     prior, how = sample.draws, sample.how_often
     chains = _chains(manifest, records, sample)
-    summaries = world_of(manifest).summaries(manifest.resolved, prior[0].z)
-    found = Hits(target, world_of(manifest).are_distinct, bool(manifest.query.render.fresh))
+    summaries = manifest.world.summaries(manifest.resolved, prior[0].z)
+    found = Hits(target, manifest.world.are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
     scenes = sorted_hits(manifest, found.found)
     families = _families(manifest, scenes, found, sample, responsible or {})
-    examples = distinct_words(world_of(manifest).noun, len(scenes), families) if scenes else ""
+    examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(records, chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
@@ -116,7 +115,7 @@ def read_results(
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
         control="" if found.hits else _control(manifest, records, sample),
-        remarks=(*no_answer_remarks(manifest, records), *world_of(manifest).remarks(manifest.resolved)),
+        remarks=(*no_answer_remarks(manifest, records), *manifest.world.remarks(manifest.resolved)),
         checks=(
             *renderer_checks(manifest, records),
             *(trajectories.sentences() if trajectories else ()),
@@ -166,10 +165,10 @@ def _families(
     manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, responsible: ByPicture
 ) -> Families:
     """The families of the hits, with their rates."""
-    members, world = _members(manifest, scenes, sample, responsible), world_of(manifest)
+    members, world = _members(manifest, scenes, sample, responsible), manifest.world
     prior, selection = sample.counted
     draws = [
-        (draw.z, manifest.target.is_hit(draw.evaluation.log_probs) and to_stored(draw.z) not in found.lost)
+        (draw.z, manifest.target.is_hit(draw.evaluation.log_probs) and identity(draw.z) not in found.lost)
         for draw in prior
     ]
     zs = [member.z for member in members]
@@ -189,7 +188,7 @@ def _members(
     manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, responsible: ByPicture
 ) -> list[Member]:
     """The hits with their origins."""
-    index = {to_stored(draw.z): draw.index for draw in sample.draws}
+    index = {identity(draw.z): draw.index for draw in sample.draws}
     begun = {phase: _starts(manifest, phase, sample) for phase in {one.record.phase for one in scenes}}
     members = []
     for one in scenes:
@@ -199,16 +198,16 @@ def _members(
         source: Hashable = (record.phase, record.index if is_prior else line)
         origin = record.index if is_prior else index[begun[record.phase][line]]
         members.append(
-            Member(from_stored(record.z), source, origin, responsible.get(record.picture, frozenset()))
+            Member(record.z, source, origin, responsible.get(record.picture, frozenset()))
         )
     return members
 
 
-def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[StoredLatent, ...]:
+def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Hashable, ...]:
     """Where the chains of a phase started; empty for the prior batch."""
     options = manifest.query.search
     if phase == CHAIN:
-        return tuple(to_stored(state.z) for state in _chain_starts(manifest, sample))
+        return tuple(identity(state.z) for state in _chain_starts(manifest, sample))
     if phase not in CONTROLS:
         return ()
     rank = CONTROLS.index(phase)
@@ -218,11 +217,11 @@ def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Stored
             f"the run has draws of phase {phase}, for which its prior sample gives no easier target"
         )
     easier = rungs[rank]
-    return tuple(to_stored(state.z) for state in control_starts(rank, easier, options)[1])
+    return tuple(identity(state.z) for state in control_starts(rank, easier, options)[1])
 
 
 def _chain_starts(manifest: Manifest, sample: PriorSample) -> tuple[State[Latent], ...]:
-    return chain_starts(sample, manifest.query.search, world_of(manifest).are_distinct)
+    return chain_starts(sample, manifest.query.search, manifest.world.are_distinct)
 
 
 def _chains(manifest: Manifest, records: Sequence[Record], sample: PriorSample) -> list[Draw[Latent]]:

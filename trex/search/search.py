@@ -34,10 +34,9 @@ from trex.search.sampling.prior_plan import PriorPlan, prior_plan, rescored_plan
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.costs import rescores_bank
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.latents import Latent, from_stored
+from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.looks import FRESH as FRESH_LOOK
-from trex.worlds.registry import world_named
 
 IsOver = Callable[[int], bool]  # whether the steps of a phase before this index complete it
 
@@ -54,7 +53,7 @@ class Search:
         self._target = folder.manifest.target
         self._query = folder.manifest.query
         self._options = self._query.search
-        self._are_distinct = world_named(self._query.generator.name).are_distinct
+        self._are_distinct = folder.manifest.world.are_distinct
         self._found = self._hits(journal.records)  # of the whole run, until the prior scenes are decided on
 
     def run(self) -> None:
@@ -156,7 +155,7 @@ class Search:
         if not pending:
             return
         begin = len(self._journal.of(FRESH))
-        zs = {begin + place: from_stored(record.z) for place, record in enumerate(pending)}
+        zs = {begin + place: record.z for place, record in enumerate(pending)}
         what = Independent(FRESH, FRESH_LOOK, zs=zs)
         for records in self._engine.draws(what, range(begin, begin + len(pending)), begin + len(pending)):
             self._add(records)

@@ -36,7 +36,6 @@ from trex.trials.confirmation import (
 )
 from trex.trials.hits import SAME, largest_change, stored_hits
 from trex.worlds.fingerprint import model_fingerprint, probe_probabilities_of
-from trex.worlds.latents import any_renderer
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
@@ -76,7 +75,7 @@ class _Task:
     def confirm(self, hit: Hit) -> Confirmed:
         """Render and score a hit, and write it down."""
         record = hit.record
-        scorer = deciding_scorer(self.plan.query.render, any_renderer(self.renderer), self.plan.bound)
+        scorer = deciding_scorer(self.plan.query.render, self.renderer, self.plan.bound)
         (scored,) = scorer.score([record.scene])
         assert isinstance(scored.picture, Picture)
         after = self.folder.save_picture(scored.picture.pixels, scored.picture.mask)

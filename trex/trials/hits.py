@@ -19,7 +19,6 @@ from trex.runs.pictures import store_picture
 from trex.runs.record import Key
 from trex.search.hit import Hit
 from trex.search.results import read_results
-from trex.worlds.latents import from_stored
 
 MISSES = "misses.json"
 SAME = 1e-6  # allowed difference of a probability between two batches
@@ -66,7 +65,7 @@ def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
     Stores a picture only if the model's answers to it equal the recorded ones.
     """
     with open_world(folder) as world:
-        scored = world.scorer.score([from_stored(miss.record.z) for miss in nearest])
+        scored = world.scorer.score([miss.record.z for miss in nearest])
     kept = [
         KeptMiss(*miss.record.key, store_picture(folder, again.picture))
         for miss, again in zip(nearest, scored, strict=True)

@@ -12,17 +12,16 @@ from trex.foundation.errors import InputError
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, Round
-from trex.inference.metropolis import Metropolis
 from trex.inference.targets import GaussianTarget
 from trex.inference.targets.kind import NoOptions
-from trex.inference.types import Prior, Proposal, Renderer
+from trex.inference.types import Prior, Proposal
 from trex.query.schema import Query, SearchSection
 from trex.scenes.prior import ScenePrior
 from trex.worlds.latents import Latent
 from trex.worlds.looks import ladder
 
-if TYPE_CHECKING:  # importing torch takes seconds
-    from torch import Tensor
+if TYPE_CHECKING:
+    from trex.worlds.world import OpenWorld
 
 AUTO, SURROGATE = "auto", "surrogate"
 BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
@@ -57,20 +56,6 @@ class Sampler(Protocol):
 
 
 @dataclass(frozen=True)
-class SamplerParts:
-    """The parts that a sampler may use.
-
-    `kernel` builds Metropolis with the form's default proposal, for any target. `differentiable` maps latents (B,
-    d) to log probabilities (B, K) in torch; it is None in a world without gradients.
-    """
-
-    name: str  # the world's name
-    kernel: Callable[[GaussianTarget], Metropolis[Latent]]
-    renderer: Renderer[Latent]
-    differentiable: Callable[[Tensor], Tensor] | None = None
-
-
-@dataclass(frozen=True)
 class SamplerKind:
     """A sampler for latents of some forms.
 
@@ -81,7 +66,7 @@ class SamplerKind:
 
     name: str
     forms: tuple[Form, ...]
-    make: Callable[[SamplerParts, SearchSection], Sampler]
+    make: Callable[[OpenWorld, SearchSection], Sampler]
     check: Callable[[SearchSection], None] = lambda search: None
     needs_gradients: bool = False
     is_joint: bool = True
@@ -209,11 +194,11 @@ def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Pr
     return PROPOSALS.known[name].make(prior, search)
 
 
-def make_sampler(parts: SamplerParts, search: SearchSection) -> Sampler | None:
+def make_sampler(world: OpenWorld) -> Sampler | None:
     """The sampler that [search] names, or None if it names a proposal, which Metropolis then uses."""
-    if search.kernel not in SAMPLERS.known:
-        return None
-    return SAMPLERS.known[search.kernel].make(parts, search)
+    search = world.plan.query.search
+    sampler = SAMPLERS.known.get(search.kernel)
+    return None if sampler is None else sampler.make(world, search)
 
 
 def _check_options(search: SearchSection) -> None:

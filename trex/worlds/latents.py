@@ -1,25 +1,22 @@
-"""The two forms of a latent, a scene or a vector, and how a line of `draws.jsonl` holds either, for any reader.
+"""The forms of a latent, a scene or a vector, and how a line of `draws.jsonl` holds one, for any reader.
 
-A world knows the form of its own latents, the search does not. The functions `any_prior` and so on pass parts of a
-world across that boundary, and nothing else does: a part made for one form meets no latent of the other, because all
-parts of a plan come from one world.
+A search draws, moves and stores latents without looking inside one: only the world that they come from, and what is
+written for its form, does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
 from trex.foundation.json_fields import finite, listed
-from trex.inference.types import Floats, Prior, Proposal, Renderer, Z_contra
-from trex.render.renderer import SceneRenderer
-from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
+from trex.inference.types import Floats, Renderer, Z, Z_contra
+from trex.scenes.scene import Scene, SceneObject, scene_from_dict, scene_to_dict
 
-Latent = Scene | Floats  # in memory, during a search
-StoredLatent = Scene | tuple[float, ...]  # in a record: hashable, equal if all bits are equal
-SCENE, VECTOR = "scene", "z"  # the keys of a latent in a line
+Latent = Any  # a latent of some world: a Scene or Floats (d,); Any, as only its world looks inside
 
 
 class OpenRenderer(Renderer[Z_contra], Protocol[Z_contra]):
@@ -35,55 +32,45 @@ class OpenRenderer(Renderer[Z_contra], Protocol[Z_contra]):
         ...
 
 
-def to_stored(z: Latent) -> StoredLatent:
-    """The latent in the form that records store."""
-    return z if isinstance(z, Scene) else tuple(z.tolist())
+@dataclass(frozen=True)
+class Form(Generic[Z]):
+    """What the latents of a world are: how the disk holds one under the key `field`, and its objects, if it has any."""
+
+    name: str  # which kernels move it: "scene" or "vector"
+    field: str
+    to_json: Callable[[Z], object]  # floats keep every bit
+    from_json: Callable[[object], Z]  # InputError for anything else
+    objects: Callable[[Z], Sequence[SceneObject]]
+
+    def __str__(self) -> str:
+        return f"a {self.name}"
 
 
-def from_stored(z: StoredLatent) -> Latent:
-    """A stored latent in the form that a search moves."""
-    return z if isinstance(z, Scene) else np.array(z, dtype=np.float64)
+def _vector(value: object) -> Floats:
+    return np.array([finite(number, "z") for number in listed(value, "z")], dtype=np.float64)
 
 
-def scene_of(z: Latent | StoredLatent) -> Scene:
-    """The latent as a scene; only CLEVR's world and its variants have such latents."""
-    assert isinstance(z, Scene), f"{z!r} is no scene: its world was not asked for its scenes"
-    return z
+SCENES: Form[Scene] = Form("scene", "scene", scene_to_dict, scene_from_dict, lambda scene: scene.objects)
+VECTORS: Form[Floats] = Form("vector", "z", lambda z: z.tolist(), _vector, lambda z: ())
 
 
-def vector_of(z: Latent | StoredLatent) -> Floats:
-    """The latent as an array (d,); only worlds of vectors have such latents."""
-    assert not isinstance(z, Scene), "a scene is no vector"
-    return np.asarray(z, dtype=np.float64)
+def form_of(z: Latent) -> Form[Latent]:
+    """The form of a latent."""
+    return SCENES if isinstance(z, Scene) else VECTORS
 
 
-def any_prior(prior: Prior[Scene] | Prior[Floats]) -> Prior[Latent]:
-    """A world's prior as the search takes it."""
-    return cast(Prior[Latent], prior)
+def identity(z: Latent) -> Hashable:
+    """A value that is equal for two latents of one form if all their bits are."""
+    return z.tobytes() if isinstance(z, np.ndarray) else z
 
 
-def any_proposal(proposal: Proposal[Scene] | Proposal[Floats]) -> Proposal[Latent]:
-    """A world's proposal as the search takes it."""
-    return cast(Proposal[Latent], proposal)
+def to_fields(z: Latent) -> dict[str, object]:
+    """The latent's fields in a line: {"scene": {...}} or {"z": [...]}."""
+    form = form_of(z)
+    return {form.field: form.to_json(z)}
 
 
-def any_renderer(renderer: OpenRenderer[Scene] | OpenRenderer[Floats]) -> OpenRenderer[Latent]:
-    """A world's renderer as the search takes it."""
-    return cast(OpenRenderer[Latent], renderer)
-
-
-def scene_renderer(renderer: OpenRenderer[Latent]) -> SceneRenderer:
-    """The way back: the renderer of a world of scenes."""
-    return cast(SceneRenderer, renderer)
-
-
-def to_fields(z: StoredLatent) -> dict[str, object]:
-    """The latent's fields in a line: {"scene": {...}} or {"z": [...]}; floats keep every bit."""
-    return {SCENE: scene_to_dict(z)} if isinstance(z, Scene) else {VECTOR: list(z)}
-
-
-def from_fields(fields: Mapping[str, object]) -> StoredLatent:
+def from_fields(fields: Mapping[str, object]) -> Latent:
     """The latent in a line's fields; InputError or KeyError if they hold none."""
-    if VECTOR not in fields:
-        return scene_from_dict(fields[SCENE])
-    return tuple(finite(number, VECTOR) for number in listed(fields[VECTOR], VECTOR))
+    form: Form[Latent] = VECTORS if VECTORS.field in fields else SCENES
+    return form.from_json(fields[form.field])

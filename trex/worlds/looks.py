@@ -9,7 +9,7 @@ from trex.inference.types import Classifier
 from trex.query.schema import RenderSection
 from trex.scenes.noise import noise_draws
 from trex.scenes.scene import Scene
-from trex.worlds.latents import Latent, OpenRenderer, scene_of
+from trex.worlds.latents import Latent, OpenRenderer
 
 DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
 # Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
@@ -39,7 +39,7 @@ def deciding_scorer(
 
 def drawn(make: Callable[[Scene, int], tuple[Scene, ...]], n: int) -> Draws:
     """`make` with n draws, for latents that are scenes."""
-    return lambda z: make(scene_of(z), n)
+    return lambda z: make(z, n)
 
 
 class Looks:

@@ -9,6 +9,7 @@ from trex.foundation.fields import Plain
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, Section
 from trex.worlds.description import Noun
+from trex.worlds.latents import Latent
 from trex.worlds.shipped.clevr import ClevrWorld
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import World
@@ -61,7 +62,7 @@ class RecordedScenes(ClevrWorld):
         )
 
 
-def recorded_world(name: str, question: str, world: WorldFacts | None) -> World:
+def recorded_world(name: str, question: str, world: WorldFacts | None) -> World[Latent]:
     """The world of a run, from its manifest: the name in [generator], the question and the world's recorded facts."""
     if world is None:
         return RecordedVectors(name, question, "pictures", _no_code)

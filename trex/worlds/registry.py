@@ -12,6 +12,7 @@ from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.json_fields import short
 from trex.mnist_models.datasets import ELSEWHERE
+from trex.worlds.latents import Latent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 CLEVR = "clevr"
 SHIPPED = "shipped"  # the default of [model] name, which leaves the choice to the world
-LOADED: dict[str, World] = {}  # worlds that are not shipped, loaded in this process to run a query
 OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
 
 
@@ -30,7 +30,7 @@ class WorldEntry:
     """A world under the name that [generator] takes; `make` receives that name."""
 
     name: str
-    make: Callable[[str], World]
+    make: Callable[[str], World[Latent]]
 
 
 WORLDS = ExtensionPoint("generator.name", "trex.worlds.shipped", "WORLDS", "trex.worlds", WorldEntry)
@@ -48,7 +48,7 @@ def model_shown(query: Query, opened: str) -> str:
 
 
 @cache
-def world_named(name: str) -> World:
+def world_named(name: str) -> World[Latent]:
     """The world that a query's [generator] names; InputError if there is none."""
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
@@ -64,7 +64,7 @@ def world_named(name: str) -> World:
     return _made(name, import_factory(module, attribute))
 
 
-def _made(name: str, make: Callable[[str], object]) -> World:
+def _made(name: str, make: Callable[[str], object]) -> World[Latent]:
     """The world that third-party code makes; InputError if it fails, or makes something else."""
     with _in_words(name):
         world = make(name)
@@ -72,8 +72,7 @@ def _made(name: str, make: Callable[[str], object]) -> World:
         raise InputError(
             f"generator {name!r} returns a {type(world).__name__}, which is not a world; see {OWN}"
         )
-    LOADED[name] = cast("World", world)
-    return LOADED[name]
+    return cast("World[Latent]", world)
 
 
 def make_plan(query: Query, query_dir: Path) -> Plan:

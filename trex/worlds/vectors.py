@@ -15,7 +15,7 @@ from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.diagnostics import basic_summaries
-from trex.inference.types import Classifier, Draw, Floats, Generator, Prior
+from trex.inference.types import Classifier, Draw, Floats, Prior
 from trex.mnist_models.latent import StandardNormal
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
@@ -23,10 +23,10 @@ from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
 from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
 from trex.worlds.fingerprint import probe_probabilities_of
-from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
-from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, vector_of
+from trex.worlds.kernels import check_gradients, check_search, make_proposal
+from trex.worlds.latents import VECTORS, Form, OpenRenderer
 from trex.worlds.provenance import Provenance
-from trex.worlds.world import OpenWorld, Plan, metropolis_of
+from trex.worlds.world import OpenWorld, Plan
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
@@ -74,7 +74,7 @@ class VectorWorld:
     labelled: Callable[[Path, tuple[str, ...]], Examples] | None = None
     noun: Noun = PICTURE
     rule: str = RULE
-    has_scenes: bool = False
+    form: Form[Floats] = VECTORS
 
     def plan(self, query: Query, query_dir: Path) -> Plan:
         """Check sections, weights, answers and kernel."""
@@ -91,7 +91,7 @@ class VectorWorld:
             world=self,
             query=resolved,
             question=question,
-            prior=any_prior(parts.prior),
+            prior=parts.prior,
             model_name=parts.model_name,
             bound=parts.classifier,
             target=make_target(resolved.target, question, labels),
@@ -129,15 +129,15 @@ class VectorWorld:
             return f"{words}, trained without {', '.join(generator.without)}"
         return f"{words}, trained on {', '.join(generator.classes)} alone" if generator.classes else words
 
-    def are_distinct(self, one: Latent, other: Latent) -> bool:
+    def are_distinct(self, one: Floats, other: Floats) -> bool:
         """Apply the rule stated in RULE."""
-        return float(np.linalg.norm(vector_of(one) - vector_of(other))) > APART
+        return float(np.linalg.norm(one - other)) > APART
 
-    def words(self, z: Latent) -> str:
+    def words(self, z: Floats) -> str:
         """The latent's coordinates, to two digits."""
-        return f"Picture drawn by {self.name} from the latent ({', '.join(f'{v:.2f}' for v in vector_of(z))})"
+        return f"Picture drawn by {self.name} from the latent ({', '.join(f'{v:.2f}' for v in z)})"
 
-    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Floats, answer: str) -> Judgment:
         """The truth about a drawn picture is unknown, except that it cannot show a class that the decoder never saw."""
         return Judgment(None, True) if answer in self._unseen(resolved) else NOT_KNOWN
 
@@ -150,12 +150,12 @@ class VectorWorld:
             for answer in unseen
         )
 
-    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Floats) -> Mapping[str, Summary]:
         """Confidence, log weight, each coordinate, and the distance from the origin."""
         found: dict[str, Summary] = dict(basic_summaries(resolved.target))
-        for k in range(vector_of(like).size):
+        for k in range(like.size):
             found[f"latent {k + 1}"] = partial(_coordinate, k=k)
-        found["distance from the origin"] = lambda draw: float(np.linalg.norm(vector_of(draw.z)))
+        found["distance from the origin"] = lambda draw: float(np.linalg.norm(draw.z))
         return found
 
     def _unseen(self, resolved: ResolvedQuery) -> tuple[str, ...]:
@@ -180,14 +180,11 @@ def with_names(query: Query, labels: tuple[str, ...], classes: tuple[str, ...]) 
 
 def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
     """The plan with its decoder as renderer."""
-    search, renderer = plan.query.search, any_renderer(parts.renderer)
-    proposal = make_proposal(plan.prior, search, "vector")
-    generator = Generator(plan.world.name, plan.prior, proposal, renderer)
+    proposal = make_proposal(plan.prior, plan.query.search, "vector")
     probed = probe_probabilities_of(plan.bound)
-    made = Provenance(model=parts.model_key, probe_probabilities=probed, renderer=renderer.key)
-    scorer = Scorer(renderer, plan.bound)
-    given = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer, parts.differentiable)
-    return OpenWorld(plan, generator, scorer, renderer, made, parts.size, make_sampler(given, search))
+    made = Provenance(model=parts.model_key, probe_probabilities=probed, renderer=parts.renderer.key)
+    scorer = Scorer(parts.renderer, plan.bound)
+    return OpenWorld(plan, proposal, scorer, parts.renderer, made, parts.size, parts.differentiable)
 
 
 def _check_sections(name: str, query: Query) -> None:
@@ -211,5 +208,5 @@ def _check_sections(name: str, query: Query) -> None:
         )
 
 
-def _coordinate(draw: Draw[Latent], k: int) -> float:
-    return float(vector_of(draw.z)[k])
+def _coordinate(draw: Draw[Floats], k: int) -> float:
+    return float(draw.z[k])

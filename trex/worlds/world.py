@@ -16,7 +16,7 @@ from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.surrogate import Surrogate
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import Classifier, Generator, Prior
+from trex.inference.types import Classifier, Prior, Proposal, Z
 from trex.query.question import ResolvedQuestion
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection
@@ -25,12 +25,14 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.costs import inner_steps
 from trex.worlds.description import Judgment, Noun, Outline, Summary
-from trex.worlds.kernels import Sampler
-from trex.worlds.latents import Latent, OpenRenderer
+from trex.worlds.kernels import make_sampler
+from trex.worlds.latents import Form, Latent, OpenRenderer
 from trex.worlds.looks import DECIDING, Looks
 from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import Tensor
+
     from trex.clevr_models.interface.bound import ClevrModel
     from trex.clevr_models.interface.options import ModelOptions
 
@@ -49,7 +51,7 @@ class Plan:
     that the world has prepared.
     """
 
-    world: World
+    world: World[Latent]
     query: Query
     question: ResolvedQuestion
     prior: Prior[Latent]
@@ -94,12 +96,13 @@ class OpenWorld:
     """A plan with its started renderer: everything that a search needs."""
 
     plan: Plan
-    generator: Generator[Latent]
+    proposal: Proposal[Latent]
     scorer: Scorer[Latent]
     renderer: OpenRenderer[Latent]
     made: Provenance
     size: tuple[int, int]  # of the pictures: width and height in pixels
-    sampler: Sampler | None = None  # None: Metropolis
+    # Maps latents (B, d) to log probabilities (B, K) in torch; None in a world without gradients.
+    differentiable: Callable[[Tensor], Tensor] | None = None
     looks: Looks | None = None  # None: one look
 
     def scorer_at(self, look: str) -> Scorer[Latent]:
@@ -126,8 +129,9 @@ class OpenWorld:
 
         `lead` is the look that leads the kernel "surrogate".
         """
-        if self.sampler is not None:
-            return self.sampler(target, begin, n_rounds)
+        sampler = make_sampler(self)
+        if sampler is not None:
+            return sampler(target, begin, n_rounds)
         deciding = self.kernel(target)
         if lead == DECIDING:
             return rounds(deciding, begin, n_rounds)
@@ -136,14 +140,7 @@ class OpenWorld:
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The Metropolis kernel of the query."""
-        return metropolis_of(self.generator, self.scorer)(target)
-
-
-def metropolis_of(
-    generator: Generator[Latent], scorer: Scorer[Latent]
-) -> Callable[[GaussianTarget], Metropolis[Latent]]:
-    """Metropolis with the generator's proposal, for any target."""
-    return lambda target: Metropolis(generator.prior, generator.proposal, scorer, target)
+        return Metropolis(self.plan.prior, self.proposal, self.scorer, target)
 
 
 def open_model(name: str, options: ModelOptions | None = None) -> ClevrModel:
@@ -186,8 +183,8 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
     return preset.width, preset.height
 
 
-class World(Protocol):
-    """A world: CLEVR's scenes, the digits of a decoder, or a user-defined one."""
+class World(Protocol[Z]):
+    """A world: CLEVR's scenes, the digits of a decoder, or a user-defined one. It alone looks inside its latents."""
 
     @property
     def name(self) -> str:
@@ -200,8 +197,8 @@ class World(Protocol):
         ...
 
     @property
-    def has_scenes(self) -> bool:
-        """Whether latents are scenes of objects, which can be left out, changed, masked and named."""
+    def form(self) -> Form[Z]:
+        """What its latents are; those of `SCENES` have objects, which can be left out, changed, masked and named."""
         ...
 
     @property
@@ -229,15 +226,15 @@ class World(Protocol):
         """The query's world in a few words: "5 objects, no cube", "digits that mnist-vae draws"."""
         ...
 
-    def are_distinct(self, one: Latent, other: Latent) -> bool:
+    def are_distinct(self, one: Z, other: Z) -> bool:
         """Whether two latents count as distinct under `rule`."""
         ...
 
-    def words(self, z: Latent) -> str:
+    def words(self, z: Z) -> str:
         """The latent in words, for readers who do not see its picture."""
         ...
 
-    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Z, answer: str) -> Judgment:
         """Judge the model's most probable answer."""
         ...
 
@@ -245,6 +242,6 @@ class World(Protocol):
         """Caveats of this world that every report states, as sentences."""
         ...
 
-    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Z) -> Mapping[str, Summary]:
         """Numbers of a whole draw that convergence is judged by; `like` is any latent of the run."""
         ...

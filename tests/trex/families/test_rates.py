@@ -20,7 +20,7 @@ from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
 from trex.scenes.distinct import are_distinct
 from trex.scenes.scene import Scene
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.latents import Latent, scene_of
+from trex.worlds.latents import Latent
 
 SEED = 20_271
 TARGET = high_confidence(("0", "1"), "1")
@@ -44,7 +44,7 @@ def sample_of(zs: Sequence[Scene], hits: Sequence[bool], selection: Selection) -
 
 
 def distinct(one: Latent, other: Latent) -> bool:
-    return are_distinct(scene_of(one), scene_of(other))
+    return are_distinct(one, other)
 
 
 def family_rates(

@@ -24,7 +24,6 @@ from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE
 from trex.search.hits import Hits
 from trex.search.judging.visibility_check import check_passes
-from trex.worlds.latents import scene_of
 from trex.worlds.query_plan import check
 
 QUERIES = Path(__file__).resolve().parents[3] / "queries"
@@ -131,7 +130,7 @@ def test_which_scenes_are_distinct(one: Scene, other: Scene, expected: bool) -> 
 
 def test_found_scenes_are_hits_and_distinct() -> None:
     target = high_confidence(("a", "b"), "a")
-    found = Hits(target, lambda one, other: are_distinct(scene_of(one), scene_of(other)), fresh=False)
+    found = Hits(target, lambda one, other: are_distinct(one, other), fresh=False)
     sure, unsure = (math.log(0.95), math.log(0.05)), (math.log(0.6), math.log(0.4))
     first, other = scene(item(), item(1)), scene(item(0, 2), item(1, -1))
     found.add(

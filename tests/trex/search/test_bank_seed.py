@@ -18,7 +18,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.record import BANK as BANK_PHASE
 from trex.runs.record import CALIBRATION, PRIOR
 from trex.scenes.scene import Scene
-from trex.worlds.latents import StoredLatent, to_stored
+from trex.worlds.latents import Latent, identity
 from trex.worlds.registry import make_plan
 
 # Two looks are tried, and the second one scores the bank again: scenes are drawn at four places.
@@ -50,17 +50,17 @@ def led(folder: Path, seed: int, bank_seed: int, *more: str) -> Outcome:
     )
 
 
-def scenes(done: Outcome, phase: str) -> dict[tuple[int, int], StoredLatent]:
+def scenes(done: Outcome, phase: str) -> dict[tuple[int, int], Latent]:
     """The scenes of a phase by the rank of the look and index."""
     rows = read_draws(done.folder / "draws.jsonl", done.manifest)
     return {(one.chain, one.index): one.z for one in rows if one.phase == phase}
 
 
-def members(done: Outcome) -> list[StoredLatent]:
+def members(done: Outcome) -> list[Latent]:
     """The bank of the query's world and the bank's seed, whoever asks."""
     plan = make_plan(done.manifest.query, Path(done.manifest.folder))
     with bank_of(plan, "fake-small", seed=BANK_SEED, renderer=FakeRenderer(60, 40)) as bank:
-        return [to_stored(z) for z in bank.scenes(range(60))]
+        return [identity(z) for z in bank.scenes(range(60))]
 
 
 def test_a_search_takes_the_members_of_the_banks_own_seed_at_every_look(
@@ -100,7 +100,7 @@ def test_a_bank_shares_no_scene_with_the_prior_draws_of_a_search_of_the_same_see
     """Planted bug: members drawn from the search's own stream."""
     done = led(tmp_path, BANK_SEED, BANK_SEED)
     plan = make_plan(done.manifest.query, Path(done.manifest.folder))
-    searched = {to_stored(prior_draw(BANK_SEED, index, plan.prior)[0]) for index in range(60)}
+    searched = {identity(prior_draw(BANK_SEED, index, plan.prior)[0]) for index in range(60)}
     assert len(searched) == 60 and not searched & set(scenes(done, BANK_PHASE).values())
 
 

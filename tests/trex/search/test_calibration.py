@@ -19,7 +19,7 @@ from trex.runs.record import Record
 from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import RESCORED_LEVEL
 from trex.worlds.costs import CPU_S, inner_steps, rescores_bank
-from trex.worlds.latents import to_stored
+from trex.worlds.latents import identity
 from trex.worlds.looks import DECIDING, ladder
 
 SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
@@ -104,7 +104,7 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     chosen = design(0, np.array([again[index].log_weight for index in range(60)]), 30)
     assert sample.selection.members.tolist() == chosen.members.tolist()
     assert sample.inclusion.tolist() == chosen.inclusion[chosen.members].tolist()
-    assert [to_stored(draw.z) for draw in sample.draws] == [again[int(k)].z for k in chosen.members]
+    assert [identity(draw.z) for draw in sample.draws] == [again[int(k)].z for k in chosen.members]
     prior = [one.z for one in rows if one.phase == "prior"]
     assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
     assert "It also chose anew which scenes of the bank were rendered." in read_page(done.report).text
@@ -126,7 +126,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
     assert any(one.phase == "chain" for one in rows)
     assert not any(one.phase == "bank" and one.chain == 1 for one in rows)
     assert "chose anew" not in read_page(done.report).text
-    sampled = {to_stored(draw.z) for draw in done.results.sample.draws}
+    sampled = {identity(draw.z) for draw in done.results.sample.draws}
     assert sampled == {one.z for one in rows if one.phase == "prior"}, "the first sample stands"
 
 

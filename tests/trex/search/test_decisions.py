@@ -19,7 +19,7 @@ from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, State
 from trex.query.schema import SearchSection
 from trex.search.sampling.decisions import chain_starts, control_starts
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
 ROW = np.log([0.9, 0.1])
@@ -38,11 +38,11 @@ def options(**fields: object) -> SearchSection:
 
 
 def are_distinct(one: Latent, other: Latent) -> bool:
-    return abs(float(vector_of(one)[0] - vector_of(other)[0])) > 0.5
+    return abs(float(one[0] - other[0])) > 0.5
 
 
 def places(states: Sequence[State[Latent]]) -> list[float]:
-    return [float(vector_of(state.z)[0]) for state in states]
+    return [float(state.z[0]) for state in states]
 
 
 def test_particles_start_as_the_prior_has_the_scenes_of_a_bank() -> None:

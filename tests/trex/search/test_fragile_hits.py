@@ -20,7 +20,7 @@ from trex.search.hits import Hits
 from trex.search.judging.endings import corrected
 from trex.search.judging.fail_if import Decision, parse_fail_if, rule
 from trex.search.results import Results
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.01)
 
@@ -31,7 +31,7 @@ def record(x: float, confidence: float, phase: str = CHAIN) -> Record:
 
 
 def are_distinct(one: Latent, other: Latent) -> bool:
-    return abs(float(vector_of(one)[0] - vector_of(other)[0])) > 0.5
+    return abs(float(one[0] - other[0])) > 0.5
 
 
 def hits(*stay: bool) -> Hits:

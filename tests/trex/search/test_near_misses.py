@@ -11,7 +11,7 @@ from trex.runs.draw_log import read_draws
 from trex.runs.record import BANK, Record
 from trex.scenes.distinct import are_distinct
 from trex.search.hit import MAX_MISSES, nearest_misses
-from trex.worlds.latents import to_stored
+from trex.worlds.latents import identity
 
 
 def test_near_misses_are_scenes_that_differ_and_none_of_a_cheaper_look(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_near_misses_are_scenes_that_differ_and_none_of_a_cheaper_look(tmp_path:
 
     def again(record: Record, k: int) -> Record:
         """The same scene under another noise seed, at a place of its own."""
-        return replace(record, index=100 * k + record.index, z=to_stored(replace(record.scene, noise=k)))
+        return replace(record, index=100 * k + record.index, z=identity(replace(record.scene, noise=k)))
 
     cheap = replace(again(prior[0], 9), phase=BANK, log_probs=prior[0].log_probs[::-1])
     found = nearest_misses(

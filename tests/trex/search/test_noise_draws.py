@@ -15,10 +15,10 @@ from trex.finding.conclude import Outcome
 from trex.render import fake
 from trex.render.fake import FakeRenderer
 from trex.runs.record import FRESH, PRIOR, Record, from_line
+from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.scene import Scene
 from trex.worlds.shipped import clevr_plan
-from trex.worlds.shipped.clevr_plan import leave_one_out
 
 OVERRIDES = ["search.prior_scenes=60", "search.steps=0", "render.noise=3", "render.fresh=2",
              "target.kind=threshold", "target.threshold=0.5", "answer=0"]  # fmt: skip
@@ -71,6 +71,7 @@ def test_without_an_object_a_scene_has_the_same_noise_draws(tmp_path: Path) -> N
     """So that the difference is the object's, not the noise's."""
     scene = records(run(tmp_path, ["search.steps=0"]), PRIOR)[0].scene
     assert scene.noise
-    for z in leave_one_out(scene).values():
-        assert isinstance(z, Scene) and len(z.objects) == len(scene.objects) - 1
+    for edit in removals(scene):
+        z = edit.apply(scene)
+        assert len(z.objects) == len(scene.objects) - 1
         assert [one.noise for one in noise_draws(z, 4)] == [one.noise for one in noise_draws(scene, 4)]

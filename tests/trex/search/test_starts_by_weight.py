@@ -14,7 +14,7 @@ from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
 from trex.query.schema import SearchSection
 from trex.search.sampling.decisions import chain_starts
 from trex.search.sampling.prior_sample import PriorSample
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.1, width=0.05)
 N, CHAINS = 60, 4
@@ -34,7 +34,7 @@ def sample(near: Sequence[int], inclusion: float = 1.0) -> PriorSample:
 
 
 def are_distinct(one: Latent, other: Latent) -> bool:
-    return not np.array_equal(vector_of(one), vector_of(other))
+    return not np.array_equal(one, other)
 
 
 def options(bank: int, seed: int, prior_scenes: int = N) -> SearchSection:
@@ -50,7 +50,7 @@ def test_chains_start_at_the_draws_that_are_near(bank: int) -> None:
     of = sample(near, 0.3 if bank else 1.0)
     for seed in range(20):
         starts = chain_starts(of, options(bank, seed), are_distinct)
-        places = [int(vector_of(state.z)[0]) for state in starts]
+        places = [int(state.z[0]) for state in starts]
         assert len(set(places)) == CHAINS and set(places) <= set(near)
         assert all(
             state.evaluation is of.draws[place].evaluation
@@ -63,7 +63,7 @@ def test_each_seed_starts_elsewhere_though_all_start_near(bank: int) -> None:
     """Planted bug: the heaviest draws start in every repeat, so that repeats of a search share their fate."""
     of = sample(range(0, N, 4), 0.3 if bank else 1.0)
     found = {
-        tuple(float(vector_of(state.z)[0]) for state in chain_starts(of, options(bank, seed), are_distinct))
+        tuple(float(state.z[0]) for state in chain_starts(of, options(bank, seed), are_distinct))
         for seed in range(12)
     }
     assert len(found) > 6
@@ -75,4 +75,4 @@ def test_the_further_draws_of_a_common_target_start_no_chain() -> None:
     for seed in range(10):
         one = chain_starts(first, options(0, seed, prior_scenes=20), are_distinct)
         other = chain_starts(more, options(0, seed, prior_scenes=20), are_distinct)
-        assert [float(vector_of(s.z)[0]) for s in one] == [float(vector_of(s.z)[0]) for s in other]
+        assert [float(s.z[0]) for s in one] == [float(s.z[0]) for s in other]

@@ -188,7 +188,7 @@ def ranks(models: Path, prior: Prior[Floats], power: float = 1.0) -> float:
     plan = make_plan(parse_query(QUERY, "q", ["search.scale=0.7"]), models)
     world = plan.open()
     target: Target = high_confidence(plan.bound.labels, "2", width=0.3)
-    kernel = Metropolis(prior, world.generator.proposal, world.scorer, target, power)
+    kernel = Metropolis(prior, world.proposal, world.scorer, target, power)
     test: RankTest[Floats] = RankTest(kernel, STATISTICS, 250, 3, seed=20_210_202)  # type: ignore[arg-type]
     return smallest(p_values(rank_histograms(test)))
 

@@ -30,7 +30,6 @@ from trex.runs.folder import open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
 from trex.search.progress import PHASES, Status
-from trex.worlds.latents import from_stored
 from trex.worlds.looks import ladder
 
 MODEL = "model.name"
@@ -144,5 +143,5 @@ def _in_level_set(found: Sequence[Hit], run: Path) -> int:
     if not found:
         return 0
     with open_run(run, for_writing=True) as folder, open_world(folder) as world:
-        scored = world.scorer.score([from_stored(hit.record.z) for hit in found])
+        scored = world.scorer.score([hit.record.z for hit in found])
         return sum(folder.manifest.target.is_hit(one.log_probs) for one in scored)

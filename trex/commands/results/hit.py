@@ -15,10 +15,9 @@ from trex.inference.types import Floats
 from trex.report.gallery import origin
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
-from trex.runs.world_of import world_of
 from trex.scenes.scene import Scene
 from trex.search.hit import Hit as Found
-from trex.worlds.latents import from_stored, vector_of
+from trex.worlds.latents import SCENES, VECTORS, form_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -65,24 +64,24 @@ class Hit:
     @property
     def words(self) -> str:
         """The latent in words: "Rendered scene with 5 objects: small red metal cylinder, ..."."""
-        return world_of(self.manifest).words(from_stored(self.found.record.z))
+        return self.manifest.world.words(self.found.record.z)
 
     @property
     def origin(self) -> str:
         """The draw it comes from: "chain 2, step 17"."""
-        return origin(self.found, world_of(self.manifest).noun)
+        return origin(self.found, self.manifest.world.noun)
 
     @property
     def scene(self) -> Scene | None:
         """The scene, None in a world whose latents are vectors."""
         z = self.found.record.z
-        return z if isinstance(z, Scene) else None
+        return z if form_of(z) is SCENES else None
 
     @property
     def vector(self) -> Floats | None:
         """The latent (d,), float64, in standard deviations of the prior; None in a world of scenes."""
         z = self.found.record.z
-        return None if isinstance(z, Scene) else vector_of(z)
+        return z if form_of(z) is VECTORS else None
 
     @property
     def picture(self) -> Image:

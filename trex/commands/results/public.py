@@ -52,7 +52,7 @@ def find(
         progress=progress,
         large=large,
     )
-    return Run(done.folder, request.model)
+    return Run(done.folder, request.model, done.manifest.world)
 
 
 @with_keywords

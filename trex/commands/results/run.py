@@ -27,7 +27,9 @@ from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
+from trex.worlds.latents import Latent
 from trex.worlds.registry import model_shown
+from trex.worlds.world import World
 
 if TYPE_CHECKING:
     import arviz
@@ -43,16 +45,18 @@ SHOWN = 8  # hits in a notebook
 class Run:
     """A run folder. Its draws are read once, at their first use; `trex.open_run(run.path)` reads them again.
 
-    `model` is the model object if the run was made with one; None if the model has a name.
+    `model` is the model object if the run was made with one; None if the model has a name. `world` reads the draws,
+    if it is the user's own and has been loaded to search.
     """
 
     path: Path
     model: SessionModel | None = field(default=None, repr=False)
+    world: World[Latent] | None = field(default=None, repr=False)
 
     @cached_property
     def manifest(self) -> Manifest:
         """What the draws depend on: query, model, renderer, versions (`run.json`)."""
-        with open_run(self.path, for_writing=False) as folder:
+        with open_run(self.path, for_writing=False, world=self.world) as folder:
             return folder.manifest
 
     def check_readable(self) -> None:
@@ -114,12 +118,12 @@ class Run:
     def results(self) -> Results:
         """Everything that the report says about the draws; RunError if there is no prior draw yet."""
         records = self._checked_records()
-        with open_run(self.path, for_writing=False) as folder:
+        with open_run(self.path, for_writing=False, world=self.world) as folder:
             return explained_results(folder, records)
 
     def report(self) -> Path:
         """The path of `report.html`, rewritten with all explanations and confirmations; RunError without any draw."""
-        return renew_report(self.path).report
+        return renew_report(self.path, self.world).report
 
     def resume(self, model: object = None, *, progress: bool = True, large: bool = False) -> Run:
         """Continue the search to its end; a finished run is returned unchanged, with its report written again.
@@ -129,8 +133,8 @@ class Run:
         """
         live_model = self._live_model(model)
         work = partial(resume_search, self.path)
-        search(work, live_model, progress=progress, large=large)
-        return Run(self.path, live_model)
+        done = search(work, live_model, progress=progress, large=large)
+        return Run(self.path, live_model, done.manifest.world)
 
     def explain(
         self, top: int = 5, *, model: object = None, progress: bool = True, large: bool = False, edits: bool = True,

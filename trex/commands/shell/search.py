@@ -21,7 +21,6 @@ from trex.report.first_screen import stays
 from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import FINDINGS, FINISHED, REPORT, open_run
-from trex.runs.world_of import world_of
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.progress import Progress, SearchProgress
@@ -213,7 +212,7 @@ def _show(done: Outcome, verdicts: Sequence[str]) -> None:
     manifest = done.manifest
     verb, answers = goal(manifest)
     print_text(
-        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {world_of(manifest).scope(manifest.query)}"
+        f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {manifest.world.scope(manifest.query)}"
     )
     for number, found in enumerate(done.results.found[:10], start=1):
         says = f"{found.answer} ({found.answers[0][1]:.3f})"

@@ -17,7 +17,6 @@ from trex.runs.record import PRIOR
 from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import read_results
-from trex.worlds.latents import scene_of
 
 FOUND = "found.json"
 FIRST = 1 << 32  # the number of the first chain, above those of all prior scenes
@@ -76,7 +75,7 @@ def found_scenes(
                 )
             records = run_draws(folder)
             hits = read_results(folder.manifest, records).found
-        if any(scene_id(scene_of(one.z)) in known.judging for one in records if one.phase == PRIOR):
+        if any(scene_id(one.z) in known.judging for one in records if one.phase == PRIOR):
             raise InputError(
                 f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
                 "search.bank_seed, or with a search.bank of at most identify.seeds"
@@ -84,7 +83,7 @@ def found_scenes(
         if not hits:
             raise InputError(f"identify.runs: {run} has found no scene; leave it out")
         for number, hit in enumerate(hits):
-            scene, chain = scene_of(hit.record.z), hit.record.chain
+            scene, chain = hit.record.z, hit.record.chain
             _check(scene, vocabulary, run)
             if (name := scene_id(scene)) in taken:
                 continue

@@ -10,9 +10,8 @@ from trex.foundation.percent import percent, percent_interval
 from trex.pages.table import Column, Table, with_note
 from trex.report.section import ReportContext, Section, template_file
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.search.results import Results
-from trex.worlds.latents import scene_of
+from trex.worlds.latents import SCENES
 
 MAX_ROWS = 8  # of each kind
 
@@ -30,13 +29,13 @@ def run_patterns(
 
     Returns None in a world without objects.
     """
-    if not world_of(manifest).has_scenes:
+    if manifest.world.form is not SCENES:
         return None
     examples = []
     for hit, cluster in zip(results.found, results.families.clusters, strict=True):
         explained = explanations.get(hit.record.picture)
         examples.append(Example(hit.record.scene, cluster, explained.chief if explained else None))
-    prior = [scene_of(draw.z) for draw in results.sample.draws]
+    prior = [draw.z for draw in results.sample.draws]
     return enriched(examples, prior, manifest.vocabulary, results.sample.selection)
 
 

@@ -6,18 +6,18 @@ from trex.families.relatives import distinct_words
 from trex.foundation.words import counted
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
-from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hits import TRIES
 from trex.search.results import Results
 from trex.worlds.description import Noun
+from trex.worlds.latents import SCENES
 
 FAMILIES_TOLD = 5  # on a terminal
 
 
 def headline(manifest: Manifest, results: Results) -> str:
     """How many hits survive fresh noise, in how many families, and how many of the model's answers are wrong."""
-    n, noun = len(results.found), world_of(manifest).noun
+    n, noun = len(results.found), manifest.world.noun
     if not n and results.fragile:
         lost = len(results.fragile)
         hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
@@ -42,7 +42,7 @@ def headline(manifest: Manifest, results: Results) -> str:
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
     """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
-    said, many = results.how_often.rate, world_of(manifest).noun.many
+    said, many = results.how_often.rate, manifest.world.noun.many
     often = (
         f"at {look_words(manifest)} it happens in {said.figure} of {many} without a search ({said.detail})"
     )
@@ -74,7 +74,7 @@ def look_words(manifest: Manifest) -> str:
     """The deciding look in words: "preset reference (480×320, mean of 2 noise draws)"; size alone for decoders."""
     width, height = manifest.facts.size
     size = f"{width}×{height}"
-    if not world_of(manifest).has_scenes:
+    if manifest.world.form is not SCENES:
         return f"{size} pixels"
     render = manifest.query.render
     mean = f", mean of {render.noise} noise draws" if render.noise > 1 else ""

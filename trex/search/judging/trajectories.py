@@ -10,7 +10,7 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw, Floats
 from trex.query.schema import SearchSection
 from trex.runs.record import CHAIN, Record
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.latents import Latent
 from trex.worlds.samplers.nuts import nuts_options
 
 
@@ -34,7 +34,7 @@ def diagnosis_of(
     if not kept:
         return None
     trees = [_trajectory(figures[draw.chain, draw.index]) for draw in kept]
-    vectors = [Draw[Floats](d.chain, d.index, vector_of(d.z), *d[3:]) for d in kept]
+    vectors = [Draw[Floats](d.chain, d.index, d.z, *d[3:]) for d in kept]
     return diagnose_nuts(vectors, trees, target, nuts_options(search))
 
 

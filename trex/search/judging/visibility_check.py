@@ -10,11 +10,11 @@ import numpy as np
 from trex.foundation.percent import percent
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, Record
-from trex.runs.world_of import world_of
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
+from trex.worlds.latents import SCENES
 
 MAX_COMPARED = 100  # scenes compared; each id map costs milliseconds
 
@@ -56,6 +56,6 @@ def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[
 
 def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
     """Checks of the renderer against the draws, as sentences; none in a world without objects."""
-    if not world_of(manifest).has_scenes:
+    if manifest.world.form is not SCENES:
         return ()
     return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)

@@ -11,7 +11,6 @@ from trex.foundation.fields import Number
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion, share
 from trex.runs.manifest import Manifest
-from trex.runs.world_of import world_of
 from trex.scenes.questions.truth import NO_ANSWER, is_wrong
 
 Mark = Literal["mislabelled", "mistake", "unclear"]
@@ -172,7 +171,7 @@ class Baseline:
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),
             ("model", manifest.made.model, self.model_hash),
-            ("world", world_of(manifest).scope(manifest.query), self.world),
+            ("world", manifest.world.scope(manifest.query), self.world),
             *(looks if self.preset else ()),
         )
         return tuple(f"its {what} is {run!r}, here {here!r}" for what, run, here in pairs if run != here)

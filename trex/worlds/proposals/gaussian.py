@@ -6,11 +6,11 @@ from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.types import Prior, Proposal
 from trex.query.schema import SearchSection
 from trex.worlds.kernels import ProposalKind
-from trex.worlds.latents import Latent, any_proposal
+from trex.worlds.latents import Latent
 
 
 def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
-    return any_proposal(GaussianWalk(search.scale))
+    return GaussianWalk(search.scale)
 
 
 PROPOSAL = ProposalKind("gaussian", "vector", _make)

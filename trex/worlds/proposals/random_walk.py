@@ -7,11 +7,11 @@ from trex.inference.types import Prior, Proposal
 from trex.query.schema import Query, SearchSection
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.worlds.kernels import ProposalKind, scene_prior
-from trex.worlds.latents import Latent, any_proposal
+from trex.worlds.latents import Latent
 
 
 def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
-    return any_proposal(RandomWalk(scene_prior(prior).vocabulary))
+    return RandomWalk(scene_prior(prior).vocabulary)
 
 
 def _check(query: Query) -> None:

@@ -9,11 +9,11 @@ from trex.inference.types import Prior, Proposal
 from trex.query.schema import SearchSection
 from trex.scenes.moves.block_moves import block_moves
 from trex.worlds.kernels import SURROGATE, ProposalKind, scene_prior
-from trex.worlds.latents import Latent, any_proposal
+from trex.worlds.latents import Latent
 
 
 def _make(prior: Prior[Latent], search: SearchSection) -> Proposal[Latent]:
-    return any_proposal(block_moves(scene_prior(prior)))
+    return block_moves(scene_prior(prior))
 
 
 PROPOSAL = ProposalKind(SURROGATE, "scene", _make)

@@ -15,13 +15,14 @@ from trex.inference.rng import RngState
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw, Evaluation, Info, Renderer, State
 from trex.query.schema import SearchSection
-from trex.worlds.kernels import SamplerKind, SamplerParts
-from trex.worlds.latents import Latent, vector_of
+from trex.worlds.kernels import SamplerKind
+from trex.worlds.latents import Latent
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
 
     from trex.inference.nuts.sampler import NutsCheckpoint, NutsRound, Tree
+    from trex.worlds.world import OpenWorld
 
 WARMUP_SHARE = 0.5  # as in Stan: as many steps tune the step size and the mass matrix as draw
 PATH_SHARE, MAX_PATH = 4, 60  # the path into the level set takes a quarter of the warmup, 60 steps at most
@@ -90,12 +91,12 @@ def _as_nuts(begin: Checkpoint[Latent]) -> NutsCheckpoint:
 def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
     if "rng" in rng:  # written by NUTS
         return dict(rng)
-    return {"z": np.asarray(vector_of(state.z)).tolist(), "rng": dict(rng), "tuning": None}
+    return {"z": np.asarray(state.z).tolist(), "rng": dict(rng), "tuning": None}
 
 
-def _make(parts: SamplerParts, search: SearchSection) -> NutsSampler:
-    assert parts.differentiable is not None, "the plan was checked"
-    return NutsSampler(parts.differentiable, parts.renderer, nuts_options(search), search.chains)
+def _make(world: OpenWorld, search: SearchSection) -> NutsSampler:
+    assert world.differentiable is not None, "the plan was checked"
+    return NutsSampler(world.differentiable, world.renderer, nuts_options(search), search.chains)
 
 
 def _check(search: SearchSection) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,8 +24,11 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.tempering import top_temperature
 from trex.inference.types import Draw, Info, State
 from trex.query.schema import SearchSection
-from trex.worlds.kernels import SamplerKind, SamplerParts
+from trex.worlds.kernels import SamplerKind
 from trex.worlds.latents import Latent
+
+if TYPE_CHECKING:
+    from trex.worlds.world import OpenWorld
 
 LEAST = 8  # particles; half of them are dropped at each level
 NUMBERS = ("temperature", "level", "log_above", "log_below", "log_mass", "power")  # fields of Particles
@@ -151,8 +154,8 @@ def _in(fields: Mapping[str, object], name: str) -> float:
     return -math.inf if fields[name] is None else finite(fields[name], name)
 
 
-def _make(parts: SamplerParts, search: SearchSection) -> SmcSampler:
-    return SmcSampler(parts.kernel, SmcOptions.model_validate(search.options).moves)
+def _make(world: OpenWorld, search: SearchSection) -> SmcSampler:
+    return SmcSampler(world.kernel, SmcOptions.model_validate(search.options).moves)
 
 
 def _check(search: SearchSection) -> None:

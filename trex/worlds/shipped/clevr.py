@@ -16,9 +16,10 @@ from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
 from trex.scenes.questions.truth import is_wrong, true_answer
 from trex.scenes.questions.wrong_answer import wrong_words
+from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Judgment, Noun, Summary
-from trex.worlds.latents import Latent, scene_of
+from trex.worlds.latents import SCENES, Form
 from trex.worlds.registry import WorldEntry
 from trex.worlds.shipped.clevr_plan import plan_scenes
 from trex.worlds.shipped.scene_summaries import scene_summaries
@@ -35,7 +36,7 @@ class ClevrWorld:
     name: str
     noun: Noun = SCENE
     rule: str = RULE
-    has_scenes: bool = True
+    form: Form[Scene] = SCENES
 
     def plan(self, query: Query, query_dir: Path) -> Plan:
         """Check words, answers, shapes and weights."""
@@ -66,27 +67,27 @@ class ClevrWorld:
         parts += [f"{Path(which).stem} introduced" for which in query.scene.introduce]
         return ", ".join(parts + ([wrong_words(named_answers(query))] if query.wrong else []))
 
-    def are_distinct(self, one: Latent, other: Latent) -> bool:
+    def are_distinct(self, one: Scene, other: Scene) -> bool:
         """Apply the rule of `trex.scenes.distinct`."""
-        return are_distinct(scene_of(one), scene_of(other))
+        return are_distinct(one, other)
 
-    def words(self, z: Latent) -> str:
+    def words(self, z: Scene) -> str:
         """A list of the scene's objects."""
-        return scene_words(scene_of(z))
+        return scene_words(z)
 
-    def judge(self, resolved: ResolvedQuery, z: Latent, answer: str) -> Judgment:
+    def judge(self, resolved: ResolvedQuery, z: Scene, answer: str) -> Judgment:
         """Run the question's program on the scene.
 
         If the program has none in CLEVR, the true answer is "no answer", and no answer is right or wrong.
         """
-        truth = true_answer(resolved.question.program, scene_of(z))
+        truth = true_answer(resolved.question.program, z)
         return Judgment(truth, is_wrong(answer, truth))
 
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """How exact the probabilities of a served model are; empty for any other model."""
         return model_remarks(resolved.query.model)
 
-    def summaries(self, resolved: ResolvedQuery, like: Latent) -> Mapping[str, Summary]:
+    def summaries(self, resolved: ResolvedQuery, like: Scene) -> Mapping[str, Summary]:
         """Summaries of a scene that do not depend on the order of its objects."""
         return scene_summaries(resolved.target, resolved.vocabulary, resolved.query.scene.objects)
 

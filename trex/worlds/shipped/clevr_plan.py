@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -10,20 +9,19 @@ from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
-from trex.inference.types import Generator
 from trex.query.question import ResolvedQuestion, named_answers, resolve_question
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
-from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.wrong_answer import WrongAnswer
+from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.worlds.description import Outline
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, probe_probabilities_of
-from trex.worlds.kernels import SamplerParts, check_gradients, check_search, make_proposal, make_sampler
-from trex.worlds.latents import Latent, OpenRenderer, any_prior, any_renderer, scene_of
+from trex.worlds.kernels import check_gradients, check_search, make_proposal
+from trex.worlds.latents import OpenRenderer
 from trex.worlds.looks import Looks, deciding_scorer, drawn
 from trex.worlds.provenance import Provenance
 from trex.worlds.shipped.placement_check import check_placement, check_wrong
@@ -33,14 +31,13 @@ from trex.worlds.world import (
     OpenWorld,
     Plan,
     World,
-    metropolis_of,
     open_model,
     open_renderer,
     picture_size,
 )
 
 
-def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
+def plan_scenes(world: World[Scene], query: Query, query_dir: Path) -> Plan:
     """The plan for a query, after all cheap checks: words, answers, shapes, weights."""
     generator = query.generator
     if generator.without or generator.classes:
@@ -62,7 +59,7 @@ def plan_scenes(world: World, query: Query, query_dir: Path) -> Plan:
         world=world,
         query=resolved,
         question=question,
-        prior=any_prior(prior),
+        prior=prior,
         model_name=model.name,
         bound=bound,
         target=target,
@@ -125,9 +122,8 @@ def make_prior(query: Query, vocabulary: Vocabulary, question: ResolvedQuestion 
 def open_scenes(plan: Plan) -> OpenWorld:
     """The plan with its renderer; starts Blender to check that it and the device are available."""
     query, prior = plan.query, plan.scenes
-    renderer = any_renderer(open_renderer(query.render, prior.vocabulary, plan.processes))
+    renderer = open_renderer(query.render, prior.vocabulary, plan.processes)
     proposal = make_proposal(plan.prior, query.search, "scene")
-    generator = Generator(plan.world.name, plan.prior, proposal, renderer, leave_one_out)
     made = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
         probe_probabilities=probe_probabilities_of(plan.bound),
@@ -135,22 +131,14 @@ def open_scenes(plan: Plan) -> OpenWorld:
         shapes=dict(plan.shapes()),
     )
     scorer = deciding_scorer(query.render, renderer, plan.bound)
-    parts = SamplerParts(plan.world.name, metropolis_of(generator, scorer), renderer)
-    sampler = make_sampler(parts, query.search)
     fresh = drawn(fresh_draws, query.render.fresh or 0)
     looks = Looks(scorer, fresh, partial(_open_look, plan), plan.bound)
-    return OpenWorld(plan, generator, scorer, renderer, made, picture_size(query.render), sampler, looks)
+    return OpenWorld(plan, proposal, scorer, renderer, made, picture_size(query.render), looks=looks)
 
 
-def _open_look(plan: Plan, look: str) -> OpenRenderer[Latent]:
+def _open_look(plan: Plan, look: str) -> OpenRenderer[Scene]:
     section = plan.query.render.model_copy(update={"preset": look})
-    return any_renderer(open_renderer(section, plan.vocabulary, plan.processes))
-
-
-def leave_one_out(z: Latent) -> Mapping[str, Latent]:
-    """For each object, the scene without it."""
-    scene = scene_of(z)
-    return {edit.describe(scene): edit.apply(scene) for edit in removals(scene)}
+    return open_renderer(section, plan.vocabulary, plan.processes)
 
 
 def _check_render(section: RenderSection) -> None:

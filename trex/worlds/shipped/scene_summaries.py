@@ -14,7 +14,6 @@ from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import REACH
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Summary
-from trex.worlds.latents import Latent, scene_of
 
 
 def scene_summaries(target: Target, vocabulary: Vocabulary, n_objects: tuple[int, int]) -> dict[str, Summary]:
@@ -27,23 +26,23 @@ def scene_summaries(target: Target, vocabulary: Vocabulary, n_objects: tuple[int
         for value in vocabulary.available(attribute):
             found[f"number of {value} objects"] = partial(_count, attribute=attribute, value=value)
     if n_objects[0] < n_objects[1]:
-        found["number of objects"] = lambda draw: float(len(scene_of(draw.z).objects))
-    found["mean distance"] = lambda draw: mean_distance(scene_of(draw.z))
-    found["least distance"] = lambda draw: least_distance(scene_of(draw.z))
-    found["mean depth"] = lambda draw: float(np.mean(depths(scene_of(draw.z))))
-    found["least depth"] = lambda draw: float(np.min(depths(scene_of(draw.z))))
+        found["number of objects"] = lambda draw: float(len(draw.z.objects))
+    found["mean distance"] = lambda draw: mean_distance(draw.z)
+    found["least distance"] = lambda draw: least_distance(draw.z)
+    found["mean depth"] = lambda draw: float(np.mean(depths(draw.z)))
+    found["least depth"] = lambda draw: float(np.min(depths(draw.z)))
     for name in REACH:
         words = "camera offset" if name == "camera" else f"{name} light offset"
         found[words] = partial(_offset, name=name)  # its length: all three coordinates are redrawn together
     return found
 
 
-def _count(draw: Draw[Latent], attribute: str, value: str) -> float:
-    return float(sum(getattr(item, attribute) == value for item in scene_of(draw.z).objects))
+def _count(draw: Draw[Scene], attribute: str, value: str) -> float:
+    return float(sum(getattr(item, attribute) == value for item in draw.z.objects))
 
 
-def _offset(draw: Draw[Latent], name: str) -> float:
-    return float(np.linalg.norm(getattr(scene_of(draw.z).nuisances, name)))
+def _offset(draw: Draw[Scene], name: str) -> float:
+    return float(np.linalg.norm(getattr(draw.z.nuisances, name)))
 
 
 def mean_distance(scene: Scene) -> float:

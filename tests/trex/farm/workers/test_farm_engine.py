@@ -15,6 +15,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
 from trex.runs.record import CHAIN, PRIOR, to_line
 from trex.runs.replay import independent_record, round_records
+from trex.worlds.kernels import make_sampler
 from trex.worlds.samplers.nuts import NutsSampler
 
 OVERRIDES = ["search.stop_when_found=0", "search.control=false"]
@@ -32,7 +33,7 @@ def by_hand(path: Path, seed: int) -> bytes:
         manifest: Manifest = folder.manifest
         options, target = manifest.query.search, manifest.target
         prior = prior_draws(
-            seed, range(options.prior_scenes), world.generator.prior, world.scorer, manifest.target
+            seed, range(options.prior_scenes), world.plan.prior, world.scorer, manifest.target
         )
         lines = [to_line(independent_record(PRIOR, draw, target, keep)) for draw in prior]
         begin = start(seed, starts(options.seed, prior, options.chains))
@@ -61,7 +62,7 @@ def test_a_sampler_is_that_of_the_run_whatever_the_worker_ran_before(
     runs = [search(tmp_path, [*nuts, f"search.chains={n}"], f"run-{n}").folder for n in (2, 1)]
     worlds = Worlds(1)
     try:
-        samplers = [worlds.engine(one).world.sampler for one in runs]
+        samplers = [make_sampler(worlds.engine(one).world) for one in runs]
     finally:
         worlds.close()
     assert [one.chains for one in samplers if isinstance(one, NutsSampler)] == [2, 1]
