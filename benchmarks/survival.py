@@ -32,7 +32,7 @@ import numpy as np
 from trex.finding.find import find_query, query_file
 from trex.inference.scoring import Scorer
 from trex.inference.targets.gaussian import GaussianTarget
-from trex.inference.types import PRIOR_CHAIN, Floats, Renderer
+from trex.inference.types import Floats, Renderer
 from trex.pages.display import Display
 from trex.query.schema import RenderSection
 from trex.runs.draw_log import run_draws
@@ -186,7 +186,7 @@ def of_search(results: Results, target: GaussianTarget, records: Sequence[Record
 
 def is_cheapest(record: Record) -> bool:
     """Whether this is a draw of the bank at the cheapest look."""
-    return record.phase == BANK and record.chain == PRIOR_CHAIN
+    return record.phase == BANK and not record.rank
 
 
 def best_misses(results: Results, target: GaussianTarget, n: int) -> list[Scene]:

@@ -9,14 +9,13 @@ from collections import defaultdict
 from trex.foundation.errors import RunError, unknown
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Key, Record
+from trex.runs.record import CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Record
 from trex.worlds.latents import VECTORS, Form, Latent, form_of
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
-PHASES = (*INDEPENDENT, CHAIN, *CONTROLS)
 TRAJECTORY = ("depth", "accept_prob", "is_divergent", "n_gradients", "energy")  # figures of a draw by NUTS
-MAX_LOOKS = 100  # rungs of a calibration; a bank's second look has its rank for a chain
+MAX_LOOKS = 100  # of a ladder
 
 
 class DrawChecks:
@@ -32,7 +31,7 @@ class DrawChecks:
 
     def take(self, record: Record) -> None:
         """Check the draw of the next line; RunError describes what is impossible."""
-        self._check_place(record.key)
+        self._check_place(record)
         if record.is_rendered:
             self._check_score(record)
             self._check_objects(record)
@@ -49,14 +48,14 @@ class DrawChecks:
         if record.picture and not PICTURE.fullmatch(record.picture):
             raise RunError(f"picture {record.picture[:40]!r} is not a content hash")
 
-    def _check_place(self, key: Key) -> None:
-        phase, chain, index = key
-        if phase not in PHASES:
-            raise RunError(f"phase {phase[:40]!r} is not known ({', '.join(PHASES)})")
-        if phase == CALIBRATION:
-            is_known = 0 <= chain < MAX_LOOKS
-        elif phase in INDEPENDENT:
-            is_known = chain == PRIOR_CHAIN or (phase == BANK and 0 < chain < MAX_LOOKS)
+    def _check_place(self, record: Record) -> None:
+        phase, chain, index = record.key
+        known = (*INDEPENDENT, CHAIN, *CONTROLS)
+        if phase not in known:
+            raise RunError(f"phase {phase[:40]!r} is not known ({', '.join(known)})")
+        if phase in INDEPENDENT:
+            least = 1 if phase == CALIBRATION else 0  # the bank was scored at look 0
+            is_known = record.chain == PRIOR_CHAIN and least <= record.rank < MAX_LOOKS
         else:
             is_known = chain >= 0 and (self._chains is None or chain < self._chains)
         if not is_known:

@@ -11,6 +11,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import finite, listed, mapping, short, text, whole
 from trex.foundation.parse import parse_json
 from trex.inference.rng import RngState
+from trex.inference.types import PRIOR_CHAIN
 from trex.query.schema import RenderSection
 from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, from_fields, to_fields
@@ -19,6 +20,8 @@ PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 CONTROLS = (CONTROL, "control-2")  # the rungs of the positive control, easiest first
 BANK, CALIBRATION, FRESH = "bank", "calibration", "fresh"
 INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no steps of chains
+# In the order of a search; fresh draws may follow any hit.
+PHASES = (BANK, PRIOR, CALIBRATION, CHAIN, *CONTROLS)
 Key = tuple[str, int, int]
 
 
@@ -27,11 +30,11 @@ class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
     Phase "bank": a prior scene at the cheapest look. "prior": one at the deciding look. "calibration": one of those
-    at a look that may lead the chains, whose rank in the ladder is `chain`. "control" and "control-2": chains toward
-    easier targets. "fresh": a hit under noise draws that no
-    search has seen. `chain` is -1 for all others that are no step of a chain. A chain starts at a prior draw; a
-    rejected step repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged,
-    and therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's
+    at a look that may lead the chains. "control" and "control-2": chains toward easier targets. "fresh": a hit
+    under noise draws that no search has seen. `chain` is -1 for all draws that are no step of a chain; `rank` is
+    the look's place in the ladder, of a bank or calibration. A chain starts at a prior draw; a rejected step
+    repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged, and
+    therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's
     size; it is empty without objects. `picture` is the content hash of a saved picture, or "". `rng` is the chain's
     random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any; two of them
     matter elsewhere: with `resampled`, the step copied a state and its score from another chain, and with
@@ -51,6 +54,7 @@ class Record:
     picture: str = ""
     rng: RngState = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    rank: int = 0
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same line, every bit included."""
@@ -67,8 +71,8 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """The step's identity: phase, chain and index."""
-        return (self.phase, self.chain, self.index)
+        """The step's identity as the disk has it: phase, chain or else the look's rank, and index."""
+        return (self.phase, self.rank or self.chain, self.index)
 
     @property
     def is_rendered(self) -> bool:
@@ -108,7 +112,7 @@ def to_line(record: Record) -> str:
     """The record as one line of strict JSON; floats keep every bit, -inf becomes null."""
     fields = {
         "phase": record.phase,
-        "chain": record.chain,
+        "chain": record.rank or record.chain,
         "index": record.index,
         "accepted": record.is_accepted,
         "log_prior": _out(record.log_prior),
@@ -127,9 +131,12 @@ def from_line(line: str) -> Record:
     """The record in a line, with every field's type checked; RunError if the line is anything else."""
     try:
         fields = mapping(parse_json(line, "the line"), "the line")
+        phase, chain = text(fields["phase"], "phase"), whole(fields["chain"], "chain")
+        rank = max(chain, 0) if phase in (BANK, CALIBRATION) else 0
         return Record(
-            phase=text(fields["phase"], "phase"),
-            chain=whole(fields["chain"], "chain"),
+            phase=phase,
+            chain=PRIOR_CHAIN if rank else chain,
+            rank=rank,
             index=whole(fields["index"], "index"),
             z=from_fields(fields),
             is_accepted=_flag(fields["accepted"]),

@@ -17,11 +17,14 @@ from trex.worlds.latents import Latent, form_of
 SavePicture = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
 
 
-def independent_record(phase: str, draw: Draw[Latent], target: Target, save: SavePicture) -> Record:
+def independent_record(
+    phase: str, draw: Draw[Latent], target: Target, save: SavePicture, rank: int = 0
+) -> Record:
     """The record of a draw that is no step of a chain; saves its picture if it is a hit at the deciding look."""
     record = _record(phase, draw.chain, draw.index, draw.z, draw.evaluation)
     is_saved = phase == PRIOR and target.is_hit(draw.evaluation.log_probs)
-    return replace(record, is_accepted=True, picture=save(_picture(draw.evaluation)) if is_saved else "")
+    picture = save(_picture(draw.evaluation)) if is_saved else ""
+    return replace(record, is_accepted=True, picture=picture, rank=rank)
 
 
 def round_records(phase: str, done: Round[Latent], target: Target, save: SavePicture) -> list[Record]:

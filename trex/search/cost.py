@@ -18,15 +18,15 @@ def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> f
     cache counts as if it had been rendered.
     """
     looks, render = ladder(query.render.preset), query.render
-    rank = max((record.chain for record in records if record.phase == CALIBRATION), default=0)
+    rank = max((record.rank for record in records if record.phase == CALIBRATION), default=0)
     return sum(_cost(record, looks, rank, render, of_bank) for record in records)
 
 
 def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, of_bank: float) -> float:
     if record.phase == BANK:
-        return of_bank * CPU_S[looks[max(record.chain, 0)]]
+        return of_bank * CPU_S[looks[record.rank]]
     if record.phase == CALIBRATION:
-        return CPU_S[looks[record.chain]]
+        return CPU_S[looks[record.rank]]
     total = record.pictures(render) * CPU_S[render.preset]
     inner = record.inner_pictures
     return total + (inner * CPU_S[looks[lead]] if inner else 0.0)

@@ -16,7 +16,7 @@ from trex.inference.rng import BANK_STREAM, PRIOR_STREAM
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import independent_draws, prior_draw
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import PRIOR_CHAIN, Prior
+from trex.inference.types import Prior
 from trex.query.schema import Query
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
@@ -38,12 +38,12 @@ class Independent:
 
     `zs` maps an index to its latent; without it, the draws are the prior's, by `seed` and index, or the bank's members
     if `is_banked`. With both, `zs` are members of the bank with this seed, whose pictures are kept for other queries
-    of its world while there is room. `chain` is the rank of the look in a calibration.
+    of its world while there is room. `rank` is the look's place in the ladder.
     """
 
     phase: str
     look: str = DECIDING
-    chain: int = PRIOR_CHAIN
+    rank: int = 0
     seed: int = 0
     zs: Mapping[int, Latent] | None = None
     is_banked: bool = False
@@ -128,10 +128,7 @@ class InProcess:
         target, prior = self.folder.manifest.target, self.world.plan.prior
         for batch in batches(indices, batch_size(self.folder.manifest.query)):
             draws = independent_draws(batch, what.points(batch, prior), scorer, target)
-            yield [
-                independent_record(what.phase, draw._replace(chain=what.chain), target, self._keep)
-                for draw in draws
-            ]
+            yield [independent_record(what.phase, draw, target, self._keep, what.rank) for draw in draws]
 
     def rounds(
         self,

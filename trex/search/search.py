@@ -15,14 +15,12 @@ from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.targets import GaussianTarget
 from trex.runs.folder import RunFolder
 from trex.runs.journal import Journal
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PRIOR, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PHASES, PRIOR, Record
 from trex.runs.replay import checkpoint, independent_draws_of
 from trex.search.engine import Engine, Independent
 from trex.search.hits import Hits
 from trex.search.progress import Progress, Status
-from trex.search.sampling.calibration import (
-    calibration_latents,
-)
+from trex.search.sampling.calibration import calibration_latents
 from trex.search.sampling.decisions import (
     attempt_of,
     calibration_of,
@@ -54,7 +52,7 @@ class Search:
         self._query = folder.manifest.query
         self._options = self._query.search
         self._are_distinct = folder.manifest.world.are_distinct
-        self._found = self._hits(journal.records)  # of the whole run, until the prior scenes are decided on
+        self._found = self._hits_before(PRIOR, 0)
 
     def run(self) -> None:
         """Carry out everything that the query asks for."""
@@ -104,25 +102,19 @@ class Search:
 
     def _prior(self, plan: PriorPlan) -> PriorSample:
         """The prior scenes at the deciding look: the first ones, and more of them if the target is common."""
-        self._scenes(plan.latents(), plan.first)
+        self._scenes(plan.latents(), plan.n_initial)
         if not self._has_enough():
-            self._scenes(plan.latents(), plan.total(independent_draws_of(self._journal.records, PRIOR)))
+            self._scenes(plan.latents(), plan.n_wanted(independent_draws_of(self._journal.records, PRIOR)))
         return plan.sample(independent_draws_of(self._journal.records, PRIOR))
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
         options, is_banked = self._options, bool(self._options.bank)
         seed = options.bank_seed if is_banked else options.seed
-        self._found = self._known_below(end)
+        self._found = self._hits_before(PRIOR, end)
         self._draw(Independent(PRIOR, seed=seed, zs=zs, is_banked=is_banked), end)
-        self._found = self._known_below(end)
         self._check_fresh()
         self._show(PRIOR, end, end)
-
-    def _known_below(self, end: int) -> Hits:
-        """The hits among the prior draws below `end` that are on the disk, with all fresh draws."""
-        known = (one for one in self._journal.records if one.phase == FRESH or _is_prior_below(one, end))
-        return self._hits(list(known))
 
     def _lead(self, sample: PriorSample) -> str:
         """The look that leads the chains; renders the calibration's scenes at one look after the other."""
@@ -141,7 +133,7 @@ class Search:
 
     def _draw(self, what: Independent, end: int) -> None:
         """Make the independent draws below `end` that are missing."""
-        done = sum(one.index < end for one in self._journal.of(what.phase) if one.chain == what.chain)
+        done = sum(row.index < end for row in self._journal.of(what.phase) if row.rank == what.rank)
         self._show(what.phase, done, end)
         for records in self._engine.draws(what, range(done, end), end):
             self._journal.add(records)
@@ -165,8 +157,7 @@ class Search:
     ) -> None:
         """Step all chains until the budget is spent or the phase is over."""
         options = self._options
-        whole = [one for one in self._journal.records if _is_before(one, phase, begin.next_index)]
-        self._found = self._hits(whole)
+        self._found = self._hits_before(phase, begin.next_index)
         self._check_fresh()
         self._show(phase, begin.next_index, options.steps)
         if is_over(begin.next_index):
@@ -185,9 +176,10 @@ class Search:
         self._journal.add(records)
         self._found.add(records)
 
-    def _hits(self, records: Sequence[Record]) -> Hits:
+    def _hits_before(self, phase: str, index: int) -> Hits:
+        """The hits on the disk that the search made before this step of a phase; later ones wait for their turn."""
         found = Hits(self._target, self._are_distinct, bool(self._query.render.fresh))
-        found.add(records)
+        found.add(record for record in self._journal.records if _is_before(record, phase, index))
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
@@ -209,11 +201,7 @@ class Search:
 
 
 def _is_before(record: Record, phase: str, index: int) -> bool:
-    """Whether the search made this record before step `index` of the chains of a phase (or it is a fresh draw)."""
+    """Whether the search made this record before step `index` of a phase, or it is a fresh draw of any hit."""
     if record.phase == phase:
         return record.index < index
-    return record.phase not in CONTROLS or (phase in CONTROLS and record.phase < phase)
-
-
-def _is_prior_below(record: Record, end: int) -> bool:
-    return record.phase == PRIOR and record.index < end
+    return record.phase == FRESH or PHASES.index(record.phase) < PHASES.index(phase)

@@ -53,7 +53,7 @@ def led(folder: Path, seed: int, bank_seed: int, *more: str) -> Outcome:
 def scenes(done: Outcome, phase: str) -> dict[tuple[int, int], Latent]:
     """The scenes of a phase by the rank of the look and index."""
     rows = read_draws(done.folder / "draws.jsonl", done.manifest)
-    return {(one.chain, one.index): one.z for one in rows if one.phase == phase}
+    return {(one.rank, one.index): one.z for one in rows if one.phase == phase}
 
 
 def members(done: Outcome) -> list[Latent]:
@@ -69,8 +69,8 @@ def test_a_search_takes_the_members_of_the_banks_own_seed_at_every_look(
     """Planted bugs: at the first look, or at the one that leads, the bank of `search.seed`."""
     done = led(tmp_path, SEED, BANK_SEED, "search.steps=1")
     there, known = scenes(done, BANK_PHASE), members(done)
-    assert {rank for rank, _ in there} == {-1, 1}, "no second look has scored the bank"
-    for rank in (-1, 1):
+    assert {rank for rank, _ in there} == {0, 1}, "no second look has scored the bank"
+    for rank in (0, 1):
         assert [there[rank, index] for index in range(60)] == known
     for phase in (PRIOR, CALIBRATION):
         found = set(scenes(done, phase).values())

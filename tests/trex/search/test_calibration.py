@@ -56,7 +56,7 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
     assert looked(done) == {TINY: False, SMALL: True} and lead(done) == SMALL
     rows = records(done)
     scored = [record for record in rows if record.phase == "calibration"]
-    assert {record.chain for record in scored} == {1} and len(scored) >= 24
+    assert {record.rank for record in scored} == {1} and len(scored) >= 24
     prior = {record.z for record in rows if record.phase == "prior"}
     assert {record.z for record in scored} <= prior, "they are scored at the deciding look too"
     steps = [record for record in rows if record.phase == "chain"]
@@ -94,8 +94,8 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     use_ladder(monkeypatch, TINY, SMALL)
     done = run(tmp_path, [*SURROGATE, "search.further=0"])
     rows = records(done)
-    at_first = {one.index: one for one in rows if one.phase == "bank" and one.chain == -1}
-    again = {one.index: one for one in rows if one.phase == "bank" and one.chain == 1}
+    at_first = {one.index: one for one in rows if one.phase == "bank" and one.rank == 0}
+    again = {one.index: one for one in rows if one.phase == "bank" and one.rank == 1}
     assert [again[index].z for index in range(60)] == [at_first[index].z for index in range(60)]
     assert [again[index].log_weight for index in range(60)] != [
         at_first[index].log_weight for index in range(60)
@@ -124,7 +124,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
     rows = records(done)
     assert "Look fake-small led the chains" in read_page(done.report).text
     assert any(one.phase == "chain" for one in rows)
-    assert not any(one.phase == "bank" and one.chain == 1 for one in rows)
+    assert not any(one.phase == "bank" and one.rank == 1 for one in rows)
     assert "chose anew" not in read_page(done.report).text
     sampled = {identity(draw.z) for draw in done.results.sample.draws}
     assert sampled == {one.z for one in rows if one.phase == "prior"}, "the first sample stands"

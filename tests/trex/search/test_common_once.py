@@ -38,9 +38,9 @@ def draws(hits: np.ndarray) -> list[Draw[Latent]]:  # type: ignore[type-arg]
 class Peeking(PriorPlan):
     """Planted: the decision is made anew at every look, by all draws so far."""
 
-    def total(self, draws: Sequence[Draw[Latent]]) -> int:
+    def n_wanted(self, draws: Sequence[Draw[Latent]]) -> int:
         seen = PriorPlan(self.target, self.options.model_copy(update={"prior_scenes": len(draws)}), ())
-        return self.first + seen.total(draws) - len(draws)
+        return self.n_initial + seen.n_wanted(draws) - len(draws)
 
 
 def changes(kind: type[PriorPlan], first_hits: int) -> bool:
@@ -48,8 +48,8 @@ def changes(kind: type[PriorPlan], first_hits: int) -> bool:
     plan = kind(TARGET, SearchSection(prior_scenes=FIRST, further=600), ())
     first = np.arange(FIRST) < first_hits
     later = [np.full(n, is_hit) for n in (1, 40, 300) for is_hit in (False, True)]
-    totals = {plan.total(draws(np.concatenate([first, more]))) for more in later}
-    return totals != {plan.total(draws(first))}
+    totals = {plan.n_wanted(draws(np.concatenate([first, more]))) for more in later}
+    return totals != {plan.n_wanted(draws(first))}
 
 
 @pytest.mark.parametrize("first_hits", [2, 3, 5, 8, 20])

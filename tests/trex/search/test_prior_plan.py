@@ -38,28 +38,28 @@ def banked(share: float, **fields: object) -> tuple[PriorPlan, list[Draw[Latent]
 
 def test_the_small_sample_comes_first_and_the_large_one_only_adds_to_it() -> None:
     plan, draws = banked(0.1)
-    small, large = ({int(member) for member in one.members} for one in (plan.small, plan.large))
+    small, large = ({int(member) for member in one.members} for one in (plan.initial, plan.extended))
     assert small < large and len(plan.members) == len(large) == len(set(plan.members))
-    assert set(plan.members[: plan.first]) == small
+    assert set(plan.members[: plan.n_initial]) == small
     zs = plan.latents()
     assert zs is not None and [zs[one.index] is one.z for one in draws] == [True] * len(draws)
-    assert plan.large.inclusion.sum() == pytest.approx(GROWTH * 40)
+    assert plan.extended.inclusion.sum() == pytest.approx(GROWTH * 40)
     assert PriorPlan(TARGET, options(bank=0), ()).latents() is None
 
 
 def test_the_budget_bounds_the_large_sample() -> None:
     plan, _ = banked(0.1, further=10)
-    assert plan.large.inclusion.sum() == pytest.approx(40 + 10)
+    assert plan.extended.inclusion.sum() == pytest.approx(40 + 10)
     plan, draws = banked(0.5, further=0)
-    assert plan.total(draws) == plan.first and not plan.sample(draws).is_enough
+    assert plan.n_wanted(draws) == plan.n_initial and not plan.sample(draws).is_enough
 
 
 @pytest.mark.parametrize("n_bank", [0, 400])
 def test_a_rare_target_gets_the_first_scenes_alone(n_bank: int) -> None:
     plan = PriorPlan(TARGET, options(bank=n_bank), tuple(draw(index, 0.0) for index in range(n_bank)))
     draws = [draw(index, 0.0) for index in range(60)]
-    assert plan.total(draws[: plan.first]) == plan.first
-    said = plan.sample(draws[: plan.first])
+    assert plan.n_wanted(draws[: plan.n_initial]) == plan.n_initial
+    said = plan.sample(draws[: plan.n_initial])
     assert not said.how_often.is_common and not said.is_enough
     assert said.how_often.level == (BANK_LEVEL if n_bank else LEVEL)
 
@@ -67,39 +67,42 @@ def test_a_rare_target_gets_the_first_scenes_alone(n_bank: int) -> None:
 def test_a_common_target_without_a_bank_gets_further_draws_which_alone_give_the_rate() -> None:
     plan = PriorPlan(TARGET, options(), ())
     first = [draw(index, 0.5) for index in range(40)]
-    total = plan.total(first)
+    total = plan.n_wanted(first)
     assert total > 40 + 2 * WANTED
     further = [draw(index, 0.3) for index in range(40, total)]
     said = plan.sample([*first, *further])
     assert said.is_enough and len(said.draws) == total == said.selection.n
     assert said.how_often.n == total - 40 and said.how_often.level == FURTHER_LEVEL
     assert said.how_often.hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in further)
-    assert plan.total([*first, *further]) == total, "further draws do not change the decision"
+    assert plan.n_wanted([*first, *further]) == total, "further draws do not change the decision"
 
 
 def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_too_small() -> None:
     plan, draws = banked(0.5, prior_scenes=24)
-    said = plan.sample(draws[: plan.first])
+    said = plan.sample(draws[: plan.n_initial])
     assert said.how_often.is_common and said.how_often.ess < WANTED and not said.is_enough
-    assert plan.total(draws[: plan.first]) == len(plan.members)
+    assert plan.n_wanted(draws[: plan.n_initial]) == len(plan.members)
     whole = plan.sample(draws)
     assert whole.is_enough and len(whole.draws) == len(plan.members) and whole.selection.n == 400
     assert whole.how_often.rate.interval.low < 0.5 < whole.how_often.rate.interval.high
     large, draws = banked(0.5, prior_scenes=150)
-    assert large.total(draws[: large.first]) == large.first, "the small sample is enough"
+    assert large.n_wanted(draws[: large.n_initial]) == large.n_initial, "the small sample is enough"
 
 
 def test_the_best_confidence_is_that_of_all_draws_whichever_the_rate_counts() -> None:
     """Planted bug: the first draws, which the rate of a common target leaves out, had no best one."""
     plan = PriorPlan(TARGET, options(bank=0), ())
     draws = [
-        draw(index, 0.2) for index in range(plan.total([draw(index, 0.2) for index in range(plan.first)]))
+        draw(index, 0.2)
+        for index in range(plan.n_wanted([draw(index, 0.2) for index in range(plan.n_initial)]))
     ]
     best = np.log([0.9999, 0.0001])
-    first = next(k for k in range(plan.first) if TARGET.is_hit(draws[k].evaluation.log_probs))
+    first = next(k for k in range(plan.n_initial) if TARGET.is_hit(draws[k].evaluation.log_probs))
     draws[first] = draws[first]._replace(evaluation=Evaluation(0.0, TARGET.log_weight(best), best, None))
     sample = plan.sample(draws)
-    assert sample.how_often.n == len(draws) - plan.first and sample.how_often.best == pytest.approx(0.9999)
+    assert sample.how_often.n == len(draws) - plan.n_initial and sample.how_often.best == pytest.approx(
+        0.9999
+    )
     told = conclude(sample.draws, TARGET, {}, sample.how_often, renders=len(draws))
     assert told.best == pytest.approx(0.9999)
     assert told.n_hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in draws)
@@ -112,10 +115,10 @@ def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) 
     assert [one.index for one in few.draws] == sorted(range(7), key=lambda index: plan.members[index]), (
         "in the order of the members"
     )
-    weights = 1.0 / plan.small.inclusion[plan.members[:7]]
+    weights = 1.0 / plan.initial.inclusion[plan.members[:7]]
     assert sorted(few.selection.weights) == pytest.approx(sorted(weights))
-    between = plan.sample(draws[: plan.first + 3])
-    assert len(between.draws) == plan.first, "a part of the large sample is no sample"
+    between = plan.sample(draws[: plan.n_initial + 3])
+    assert len(between.draws) == plan.n_initial, "a part of the large sample is no sample"
     plain = PriorPlan(TARGET, options(), ())
     assert plain.sample([draw(index, share) for index in range(7)]).selection.n == 7
 
@@ -129,7 +132,7 @@ def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the
         truth = [draw(int(rng.integers(1_000_000)), 0.3) for _ in range(400)]
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, prior_scenes=60), tuple(truth))
         draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
-        said = plan.sample(draws[: max(1, round(part * plan.first))]).how_often.rate
+        said = plan.sample(draws[: max(1, round(part * plan.n_initial))]).how_often.rate
         assert isinstance(said, SampledRate)
         rates.append(said.estimate.value)
         held.append(said.interval.low <= 0.3 <= said.interval.high)
@@ -191,18 +194,20 @@ def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[L
     draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
     exact = np.array([one.evaluation.log_weight for one in truth]) + 1e-3 * noise
     second = plan.rescored(scored(truth, exact), draws)
-    begin = second.begin
+    begin = second.n_before
     draws = draws[:begin] + [truth[k]._replace(index=begin + at) for at, k in enumerate(second.members)]
     return plan, second, draws
 
 
 def test_a_bank_scored_at_another_look_is_sampled_anew_and_nothing_is_rendered_twice() -> None:
     plan, second, draws = rescored(0, 0.02)
-    assert second.begin == plan.total(draws) and not set(second.members) & set(plan.members[: second.begin])
-    chosen = {int(member) for member in second.small.members}
-    assert chosen <= {*plan.members[: second.begin], *second.members}
+    assert second.n_before == plan.n_wanted(draws) and not set(second.members) & set(
+        plan.members[: second.n_before]
+    )
+    chosen = {int(member) for member in second.initial.members}
+    assert chosen <= {*plan.members[: second.n_before], *second.members}
     said = second.sample(draws)
-    assert [one.z[0] for one in said.draws] == [float(member) for member in second.small.members]  # type: ignore[index]
+    assert [one.z[0] for one in said.draws] == [float(member) for member in second.initial.members]  # type: ignore[index]
     assert said.how_often.hits == 8 > plan.sample(draws).how_often.hits, (
         "an exact look finds all hits of the bank"
     )

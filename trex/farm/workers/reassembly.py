@@ -136,7 +136,7 @@ class DrawReassembly:
 
     def is_of(self, what: Independent) -> bool:
         """Whether `what` describes these draws."""
-        return (what.phase, what.chain) == (self._what.phase, self._what.chain)
+        return (what.phase, what.rank) == (self._what.phase, self._what.rank)
 
     def due(self, stop: int) -> list[DrawSegment]:
         """Segments of the indices below `stop`; each is returned once."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
+from trex.inference.types import PRIOR_CHAIN
 from trex.runs.record import Key, Record, to_line
 from trex.search.engine import Independent, InProcess
 from trex.worlds.latents import Latent
@@ -37,7 +38,7 @@ class DrawSegment:
     @property
     def keys(self) -> list[Key]:
         """The keys of its records, in order."""
-        return [(self.what.phase, self.what.chain, index) for index in self.indices]
+        return [(self.what.phase, self.what.rank or PRIOR_CHAIN, index) for index in self.indices]
 
 
 @dataclass(frozen=True)

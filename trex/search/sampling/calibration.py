@@ -71,4 +71,4 @@ def calibration_latents(places: Sequence[int], sample: PriorSample) -> Mapping[i
 
 
 def _is_of(record: Record, rank: int) -> bool:
-    return record.phase == CALIBRATION and record.chain == rank
+    return record.phase == CALIBRATION and record.rank == rank

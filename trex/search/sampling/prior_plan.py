@@ -7,7 +7,7 @@ the chains, since the cheapest ranks scenes badly, the bank is scored at that lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED, further_draw
 from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import PRIOR_CHAIN, Draw
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.runs.record import BANK, PRIOR, Record
 from trex.runs.replay import independent_draws_of
@@ -35,26 +35,30 @@ BANK_LEVEL, RESCORED_LEVEL = 0.975, 0.9875
 
 @dataclass(frozen=True)
 class PriorPlan:
-    """Which prior scenes a search renders at the deciding look: first some, then more if the target is common.
+    """Which prior scenes a search renders at the deciding look: an initial sample, then more if the target is common.
 
-    `bank` holds the bank's draws at the look that chooses, all of them; it is empty for a search without one. `small`
-    and `large` are the two possible samples of a bank; the large one holds all of the small one. `known` maps the
-    members that an earlier plan has rendered to their prior draws, `begin` is the index of the first new one.
+    A sample is a selection of the bank's members, by place; the extended one holds all of the initial one. Prior draws
+    are numbered in the order in which they are rendered, the initial sample first. Without a bank, both samples are
+    plain prior draws, and `n_wanted` alone says how many more are needed.
+
+    `bank` holds the bank's draws at the look that chooses, all of them; it is empty for a search without one. If the
+    bank has been sampled before, at another look, that plan rendered the first `n_before` prior draws: `rendered` has
+    them by the bank's member.
     """
 
     target: GaussianTarget
     options: SearchSection
     bank: tuple[Draw[Latent], ...]
-    known: Mapping[int, Draw[Latent]] = field(default_factory=dict)
-    begin: int = 0
+    rendered: Mapping[int, Draw[Latent]] = field(default_factory=dict)
+    n_before: int = 0
 
     @cached_property
-    def small(self) -> Selection:
-        """The first sample."""
+    def initial(self) -> Selection:
+        """The sample that decides whether the target is common."""
         return self._sample_of(self.options.prior_scenes)
 
     @cached_property
-    def large(self) -> Selection:
+    def extended(self) -> Selection:
         """The sample of a common target."""
         options = self.options
         return self._sample_of(options.prior_scenes + min(self._budget, (GROWTH - 1) * options.prior_scenes))
@@ -65,79 +69,81 @@ class PriorPlan:
         return design(self.options.seed, log_weights(self.bank), min(n, len(self.bank)))
 
     @property
-    def first(self) -> int:
-        """The number of prior draws once those are there that decide whether the target is common."""
-        return self.begin + sum(int(member) not in self.known for member in self.small.members)
+    def n_initial(self) -> int:
+        """The number of prior draws once the initial sample is rendered."""
+        return self.n_before + sum(int(member) not in self.rendered for member in self.initial.members)
 
     @cached_property
     def members(self) -> list[int]:
-        """The bank's members that have to be rendered, in the order of their prior draws: the small sample first."""
-        small = [int(member) for member in self.small.members]
-        there = {*small, *self.known}
-        new = [member for member in small if member not in self.known]
-        return new + [int(member) for member in self.large.members if int(member) not in there]
+        """The bank's members that are still to be rendered, in the order of their prior draws."""
+        either = dict.fromkeys([*self.initial.members.tolist(), *self.extended.members.tolist()])
+        return [member for member in either if member not in self.rendered]
 
     def latents(self) -> Mapping[int, Latent] | None:
         """The latent of each index; None for plain prior draws."""
         if not self.bank:
             return None
-        return {index: self.bank[member].z for index, member in enumerate(self.members, start=self.begin)}
+        return {index: self.bank[member].z for index, member in self._numbered}
 
-    def total(self, draws: Sequence[Draw[Latent]]) -> int:
-        """The number of prior draws in all, decided by the first ones: `first` unless the target is common."""
-        said = self._first(draws).how_often
-        if not said.is_common:
-            return self.first
+    @property
+    def _numbered(self) -> Iterator[tuple[int, int]]:
+        """The index of each new prior draw, with its member of the bank."""
+        return enumerate(self.members, start=self.n_before)
+
+    def n_wanted(self, draws: Sequence[Draw[Latent]]) -> int:
+        """The number of prior draws in all, decided by the initial ones: `n_initial` unless the target is common."""
+        how = self._initial_sample(draws).how_often
+        if not how.is_common:
+            return self.n_initial
         if self.bank:
-            return self.first if said.ess >= WANTED else self.begin + len(self.members)
-        rate = said.rate.point
-        return self.first if rate is None else self.first + further_draws(rate, self._hits(said))
+            return self.n_initial if how.ess >= WANTED else self.n_before + len(self.members)
+        rate = how.rate.point
+        return self.n_initial if rate is None else self.n_initial + further_draws(rate, self._hits(how))
 
     def sample(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
-        """What these prior draws, by index, say: all if they are all that was planned, else the first ones.
+        """What these prior draws, by index, say: all if they are all that was planned, else the initial ones.
 
-        If the first ones are not complete (a run that was stopped early), those that are there stand for themselves:
-        with a bank, for its scenes before the first one that is missing. A common target without the further draws,
-        which a search that has found enough leaves out, keeps its first ones at their level: being called common
-        takes many hits among them.
+        If those are not complete (a run that was stopped early), the ones that are there stand for themselves: with a
+        bank, for its scenes before the first one that is missing. A common target without the further draws, which a
+        search that has found enough leaves out, keeps its initial ones at their level: being called common takes many
+        hits among them.
         """
         n = len(draws)
-        if n < self.first:
-            return self._summary(draws, self._begun(n))
-        first, total = self._first(draws), self.total(draws)
-        if total == self.first or (n < total and self.bank):
-            return first
-        if n < total:
-            alone = how_often(first.draws, first.selection, self.target, FURTHER_LEVEL)
-            return PriorSample(first.draws, first.selection, alone.decided(True))
+        if n < self.n_initial:
+            return self._summary(draws, self._incomplete(n))
+        initial, wanted = self._initial_sample(draws), self.n_wanted(draws)
+        if wanted == self.n_initial or (n < wanted and self.bank):
+            return initial
+        if n < wanted:
+            alone = how_often(initial.draws, initial.selection, self.target, FURTHER_LEVEL)
+            return PriorSample(initial.draws, initial.selection, alone.decided(True))
         if self.bank:
-            return self._summary(draws, self.large)
-        both = self._summary(draws[:total], everyone(total))
-        further = how_often(
-            draws[self.first : total], everyone(total - self.first), self.target, FURTHER_LEVEL
-        )
-        return PriorSample(both.draws, both.selection, further.decided(True, both.how_often))
+            return self._summary(draws, self.extended)
+        both = self._summary(draws[:wanted], everyone(wanted))
+        further = draws[self.n_initial : wanted]
+        rate = how_often(further, everyone(len(further)), self.target, FURTHER_LEVEL)
+        return PriorSample(both.draws, both.selection, rate.decided(True, both.how_often))
 
-    def _begun(self, n: int) -> Selection:
-        """The selection that the first n draws of the first sample are the whole of."""
+    def _incomplete(self, n: int) -> Selection:
+        """The selection that the first n draws of the initial sample are the whole of."""
         if not self.bank:
             return everyone(n)
         there, missing = self.members[:n], self.members[n]
-        return Selection(np.array(there, dtype=np.intp), self.small.inclusion[:missing])
+        return Selection(np.array(there, dtype=np.intp), self.initial.inclusion[:missing])
 
-    def _first(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
-        return self._summary(draws[: self.first], self.small)
+    def _initial_sample(self, draws: Sequence[Draw[Latent]]) -> PriorSample:
+        return self._summary(draws[: self.n_initial], self.initial)
 
     def _summary(self, draws: Sequence[Draw[Latent]], selection: Selection) -> PriorSample:
         ordered = list(draws)
         if self.bank:
-            places = enumerate(self.members, start=self.begin)
-            there = {**self.known, **{member: draws[at] for at, member in places if at < len(draws)}}
+            new = {member: draws[index] for index, member in self._numbered if index < len(draws)}
+            there = {**self.rendered, **new}
             members = [member for member in selection.members.tolist() if member in there]
             selection = Selection(np.array(members, dtype=np.intp), selection.inclusion)
             ordered = [there[member] for member in members]
-        said = how_often(ordered, selection, self.target, self._level)
-        return PriorSample(tuple(ordered), selection, said.decided(self._is_common(said)))
+        how = how_often(ordered, selection, self.target, self._level)
+        return PriorSample(tuple(ordered), selection, how.decided(self._is_common(how)))
 
     @property
     def _level(self) -> float:
@@ -147,28 +153,27 @@ class PriorPlan:
 
     def rescored(self, bank: tuple[Draw[Latent], ...], draws: Sequence[Draw[Latent]]) -> PriorPlan:
         """The plan for the same bank scored at another look, after the draws of this one."""
-        begin = self.total(draws)
-        places = enumerate(self.members, start=self.begin)
-        known = {member: draws[at] for at, member in places if at < begin}
-        return replace(self, bank=bank, known=known, begin=begin)
+        n_before = self.n_wanted(draws)
+        rendered = {member: draws[index] for index, member in self._numbered if index < n_before}
+        return replace(self, bank=bank, rendered=rendered, n_before=n_before)
 
     @property
     def _budget(self) -> int:
         options = self.options
         return options.chains * options.steps if options.further is None else options.further
 
-    def _is_common(self, said: HowOften) -> bool:
+    def _is_common(self, how: HowOften) -> bool:
         """Whether the wanted effective independent draws fit the budget of renders and, with one, the bank."""
         if not self.bank:
-            return self._budget > 0 and is_common(said.rate.point, self._budget, self._hits(said))
-        if said.rate.point is None or not self._budget:
+            return self._budget > 0 and is_common(how.rate.point, self._budget, self._hits(how))
+        if how.rate.point is None or not self._budget:
             return False
-        return said.n * WANTED / said.ess <= self.large.members.size
+        return how.n * WANTED / how.ess <= self.extended.members.size
 
-    def _hits(self, said: HowOften) -> float:
+    def _hits(self, how: HowOften) -> float:
         """Hits for 25 effective draws, or for as many as the search is to find, by what one hit is worth."""
         effective = max(WANTED, self.options.stop_when_found)
-        return SPARE * effective * max(1.0, said.hits / said.ess)
+        return SPARE * effective * max(1.0, how.hits / how.ess)
 
 
 def prior_plan(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorPlan:
@@ -178,15 +183,14 @@ def prior_plan(records: Sequence[Record], target: GaussianTarget, options: Searc
 
 def bank_draws(records: Sequence[Record], rank: int = 0) -> list[Draw[Latent]]:
     """The draws of the bank at the look of this rank, by index."""
-    chain = rank or PRIOR_CHAIN
-    return independent_draws_of([record for record in records if record.chain == chain], BANK)
+    return independent_draws_of([record for record in records if record.rank == rank], BANK)
 
 
 def second_look(records: Sequence[Record], options: SearchSection) -> int | None:
     """The rank of the look at which the whole bank has been scored a second time; None if it has not."""
-    chains = [record.chain for record in records if record.phase == BANK]
-    rank = max(chains, default=PRIOR_CHAIN)
-    return rank if rank > 0 and chains.count(rank) >= (options.bank or 1) else None
+    ranks = [record.rank for record in records if record.phase == BANK]
+    rank = max(ranks, default=0)
+    return rank if rank > 0 and ranks.count(rank) >= (options.bank or 1) else None
 
 
 def rescored_plan(
@@ -208,6 +212,6 @@ def first_sample(records: Sequence[Record], target: GaussianTarget, options: Sea
 def prior_sample(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorSample:
     """What a run's prior draws say: those of the second sample if it is complete, else the first one."""
     second, draws = rescored_plan(records, target, options), independent_draws_of(records, PRIOR)
-    if second is None or len(draws) < second.first:
+    if second is None or len(draws) < second.n_initial:
         return first_sample(records, target, options)
     return second.sample(draws)
