@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 from trex.foundation.errors import InputError, unknown
 from trex.scenes.properties import RADIUS, RGB
@@ -20,8 +19,7 @@ def check_scenes(scenes: Sequence[Scene], vocabulary: Vocabulary) -> None:
             )
         for item in scene.objects:
             _check_object(item, vocabulary)
-        numbers = [value for offset in astuple(scene.nuisances) for value in offset]
-        _check_finite(numbers, "a nuisance")
+        _check_finite(scene.nuisances.coordinates, "a nuisance")
         if not 0 <= scene.noise < NOISE_SEEDS:
             raise InputError(f"noise {scene.noise} is out of range; give a seed from 0 to {NOISE_SEEDS - 1}")
 

@@ -12,8 +12,8 @@ from trex.foundation.errors import InputError
 from trex.scenes.camera import Floats
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.wrong_answer import WrongAnswer
-from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene, SceneObject, Vec3
-from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT, is_valid
+from trex.scenes.scene import NOISE_SEEDS, NUISANCES, TAU, Nuisances, Scene, SceneObject
+from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, RIGHT, is_valid
 from trex.scenes.vocabulary import CLEVR, Category, Vocabulary
 
 # Half the width of the turned square along CLEVR's ground directions.
@@ -179,13 +179,8 @@ def log_object_density(vocabulary: Vocabulary) -> float:
 
 
 def draw_nuisances(rng: np.random.Generator) -> Nuisances:
-    """Camera and light offsets, uniform in CLEVR's ranges."""
-
-    def offset(reach: float) -> Vec3:
-        x, y, z = rng.uniform(-reach, reach, size=3)
-        return (float(x), float(y), float(z))
-
-    return Nuisances(**{name: offset(reach) for name, reach in REACH.items()})
+    """All nuisances, uniform in their ranges: their log density is `LOG_NUISANCES_DENSITY`."""
+    return Nuisances().mapped(lambda _, reach: float(rng.uniform(-reach, reach)))
 
 
 def draw_noise(rng: np.random.Generator) -> int:
@@ -194,4 +189,4 @@ def draw_noise(rng: np.random.Generator) -> int:
 
 
 LOG_NOISE = -math.log(NOISE_SEEDS)
-LOG_NUISANCES_DENSITY = -sum(3 * math.log(2 * reach) for reach in REACH.values())
+LOG_NUISANCES_DENSITY = -sum(part.n * math.log(2 * part.reach) for part in NUISANCES)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import listed, mapping, text
@@ -47,14 +49,86 @@ def with_attribute(item: SceneObject, attribute: str, value: str) -> SceneObject
     )
 
 
+class Nuisance(NamedTuple):
+    """What is redrawn for each picture besides its objects: offsets, uniform within `reach` along each coordinate.
+
+    `path` is the value of Blender's scene that they are added to. Nuisances of one `group` are redrawn together where
+    an audit looks at what a failure depends on. A stored scene without the nuisance has 0.
+    """
+
+    name: str
+    n: int  # coordinates
+    words: str
+    reach: float
+    path: str
+    group: str
+    unit: str
+
+
+def nuisance(
+    words: str, reach: float, path: str, group: str, unit: str = "Blender units"
+) -> dict[str, object]:
+    """The declaration of a nuisance, for a field of `Nuisances`; see `Nuisance`."""
+    return {"nuisance": (words, reach, path, group, unit)}
+
+
 @dataclass(frozen=True, slots=True)
 class Nuisances:
-    """Offsets in Blender units that CLEVR redraws for each picture: camera within .5, the lights within 1."""
+    """The nuisances of one scene, in the order in which they are drawn; the ranges are clevr-dataset-gen's."""
 
-    camera: Vec3 = ZERO
-    key: Vec3 = ZERO
-    fill: Vec3 = ZERO
-    back: Vec3 = ZERO
+    camera: Vec3 = field(
+        default=ZERO, metadata=nuisance("camera", 0.5, "objects['Camera'].location", "camera")
+    )
+    key: Vec3 = field(default=ZERO, metadata=nuisance("key light", 1.0, "objects['Key'].location", "lights"))
+    fill: Vec3 = field(
+        default=ZERO, metadata=nuisance("fill light", 1.0, "objects['Fill'].location", "lights")
+    )
+    back: Vec3 = field(
+        default=ZERO, metadata=nuisance("back light", 1.0, "objects['Back'].location", "lights")
+    )
+
+    @property
+    def coordinates(self) -> list[float]:
+        """Every coordinate, in order."""
+        return [value for part in NUISANCES for value in getattr(self, part.name)]
+
+    def mapped(self, change: Callable[[float, float], float]) -> Nuisances:
+        """The same with `change(coordinate, reach)` in place of each coordinate, in order."""
+        changed: dict[str, Any] = {
+            part.name: tuple(change(value, part.reach) for value in getattr(self, part.name))
+            for part in NUISANCES
+        }
+        return Nuisances(**changed)
+
+    def redrawn(self, new: Nuisances, group: str) -> Nuisances:
+        """The same with the nuisances of one group from `new`."""
+        return replace(self, **{p.name: getattr(new, p.name) for p in NUISANCES if p.group == group})
+
+    def to_dict(self) -> Json:
+        """Each nuisance as a list, by name."""
+        return {part.name: list(getattr(self, part.name)) for part in NUISANCES}
+
+
+NUISANCES = tuple(
+    Nuisance(f.name, len(getattr(Nuisances(), f.name)), *f.metadata["nuisance"]) for f in fields(Nuisances)
+)
+
+
+def nuisances_from_dict(stored: Mapping[str, object], read: Callable[[str, object], float]) -> Nuisances:
+    """The nuisances of a stored scene, 0 where it has none; `read` takes the name and the value of a coordinate.
+
+    InputError for an unknown nuisance, or another number of coordinates.
+    """
+    parts = {part.name: part for part in NUISANCES}
+    found: dict[str, Any] = {}
+    for name, value in stored.items():
+        if name not in parts:
+            raise unknown("nuisance", name, list(parts))
+        values = listed(value, name)
+        if len(values) != parts[name].n:
+            raise InputError(f"nuisance {name} has {len(values)} numbers; it must have {parts[name].n}")
+        found[name] = tuple(read(f"{name}[{axis}]", v) for axis, v in zip("xyz", values, strict=False))
+    return Nuisances(**found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +146,8 @@ class Scene:
 def scene_to_dict(scene: Scene) -> Json:
     """A JSON object from which `scene_from_dict` restores the same scene, bit for bit."""
     objects = [{f.name: getattr(o, f.name) for f in fields(SceneObject)} for o in scene.objects]
-    nuisances = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
-    return {"objects": objects, "nuisances": nuisances} | ({"noise": scene.noise} if scene.noise else {})
+    noise: Json = {"noise": scene.noise} if scene.noise else {}
+    return {"objects": objects, "nuisances": scene.nuisances.to_dict(), **noise}
 
 
 def scene_from_dict(data: object) -> Scene:
@@ -84,8 +158,8 @@ def scene_from_dict(data: object) -> Scene:
     try:
         record = mapping(data, "it")
         objects = tuple(_object(o) for o in counted(listed(record["objects"], "objects")))
-        shifts = mapping(record["nuisances"], "nuisances")
-        nuisances = Nuisances(**{f.name: _vec3(shifts[f.name]) for f in fields(Nuisances)})
+        stored = mapping(record["nuisances"], "nuisances")
+        nuisances = nuisances_from_dict(stored, lambda _, value: _finite(value))
         noise = noise_seed(record.get("noise", 0))
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(
@@ -118,11 +192,6 @@ def _object(data: object) -> SceneObject:
             raise unknown(name, value, WORDS[name])
     x, y, rotation = (_finite(record[name]) for name in ("x", "y", "rotation"))
     return SceneObject(shape, size, color, material, x, y, rotation)
-
-
-def _vec3(data: object) -> Vec3:
-    x, y, z = listed(data, "an offset")
-    return (_finite(x), _finite(y), _finite(z))
 
 
 def _finite(value: object) -> float:

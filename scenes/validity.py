@@ -6,17 +6,16 @@ import numpy as np
 
 from trex.scenes.camera import Floats
 from trex.scenes.properties import RADIUS
-from trex.scenes.scene import NOISE_SEEDS, TAU, Nuisances, Scene
+from trex.scenes.scene import NOISE_SEEDS, NUISANCES, TAU, Nuisances, Scene
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
 # clevr-dataset-gen: positions within 3, gap .25 between the footprints, margin .4 along the camera's ground
-# directions, at least 200 visible pixels; the jitters are its --camera_jitter and --*_light_jitter defaults.
+# directions, at least 200 visible pixels.
 HALF_WIDTH = 3.0
 MIN_GAP = 0.25
 MIN_MARGIN = 0.4
 MIN_PIXELS = 200
-REACH = {"camera": 0.5, "key": 1.0, "fill": 1.0, "back": 1.0}
 # The directions stored in every CLEVR v1.0 scene: those of the camera without its jitter.
 RIGHT = (0.6563112735748291, 0.7544902563095093)
 BEHIND = (-0.754490315914154, 0.6563112735748291)
@@ -66,9 +65,10 @@ def _out_of_range(scene: Scene) -> list[str]:
 
 
 def _nuisances_out_of_range(nuisances: Nuisances) -> list[str]:
-    return [f"{name} offset {getattr(nuisances, name)} must be in [-{reach:g}, {reach:g}) along each axis"
-            for name, reach in REACH.items()
-            if not all(-reach <= value < reach for value in getattr(nuisances, name))]  # fmt: skip
+    return [f"{part.name} offset {getattr(nuisances, part.name)} must be in [-{part.reach:g}, {part.reach:g}) along "
+            "each axis"
+            for part in NUISANCES
+            if not all(-part.reach <= value < part.reach for value in getattr(nuisances, part.name))]  # fmt: skip
 
 
 def pair_clearances(scene: Scene) -> tuple[Floats, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import bpy
@@ -15,12 +16,11 @@ from trex.render.assets import file_sha256
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
 from trex.scenes.properties import RADIUS, RGB
-from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.scene import NUISANCES, Nuisances, Scene, SceneObject
 from trex.scenes.vocabulary import CLEVR
 
 POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
 Kind = tuple[str, str]  # shape, material
-JITTERED = {"camera": "Camera", "key": "Key", "fill": "Fill", "back": "Back"}
 INDEX_PASS = "IndexOB" if bpy.app.version < (5, 0, 0) else "Object Index"  # renamed in Blender 5.0
 FloatPass = NDArray[np.float32]
 
@@ -35,7 +35,7 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         bpy.ops.wm.open_mainfile(filepath=settings.base_scene, load_ui=False, use_scripts=False)
         self.scene = bpy.context.scene
-        self.base = {field: self.scene.objects[name].location.copy() for field, name in JITTERED.items()}
+        self.base = {part.name: as_list(self.scene.path_resolve(part.path)) for part in NUISANCES}
         self.meshes: dict[Kind, bpy.types.Mesh] = {}
         for shape, path, sha256 in settings.meshes:
             self._add_meshes(shape, mesh_from_obj(Path(path), shape))
@@ -92,10 +92,10 @@ class Stage:
         self.scene.cycles.seed = scene.noise
 
     def _shift(self, nuisances: Nuisances) -> None:
-        for field, name in JITTERED.items():
-            offset: Vec3 = getattr(nuisances, field)
-            base = self.base[field]
-            self.scene.objects[name].location = [b + o for b, o in zip(base, offset, strict=True)]
+        for part in NUISANCES:
+            values = [b + o for b, o in zip(self.base[part.name], getattr(nuisances, part.name), strict=True)]
+            owner, _, name = part.path.rpartition(".")
+            setattr(self.scene.path_resolve(owner), name, values if part.n > 1 else values[0])
 
     def _add_meshes(self, shape: str, mesh: bpy.types.Mesh) -> None:
         for material in CLEVR.materials:
@@ -125,6 +125,11 @@ class Stage:
                 self.passes[name] = flat.reshape(*self.size, channels)[::-1]
 
         engine.render = render
+
+
+def as_list(value: Sequence[float] | float) -> list[float]:
+    """A number or an array of Blender's as numbers."""
+    return [value] if isinstance(value, float) else list(value)
 
 
 def place(thing: bpy.types.Object, item: SceneObject, pass_index: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from trex.scenes.scene import (
     SceneObject,
     Vec3,
     noise_seed,
+    nuisances_from_dict,
 )
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
@@ -59,17 +60,18 @@ def from_clevr(data: object, vocabulary: Vocabulary = CLEVR, where: str = "the s
 def _object(data: object, vocabulary: Vocabulary, where: str) -> SceneObject:
     record = mapping(data, where)
     shape, size, color, material = (_word(record, name, vocabulary, where) for name in ATTRIBUTES)
-    x, y, _ = _near(field(record, "3d_coords", where), f"{where}, 3d_coords")
+    coords = f"{where}, 3d_coords"
+    x, y, _ = (_near(value, coords) for value in triple(field(record, "3d_coords", where), coords))
     rotation = finite(field(record, "rotation", where), f"{where}, rotation") % TAU
     return SceneObject(shape, size, color, material, x, y, rotation if rotation < TAU else 0.0)
 
 
-def _near(value: object, where: str) -> Vec3:
-    """A position in Blender units."""
-    place = triple(value, where)
-    if max(map(abs, place)) > FARTHEST:
-        raise InputError(f"{where} is {place}; its numbers must lie between {-FARTHEST:g} and {FARTHEST:g}")
-    return place
+def _near(value: object, where: str) -> float:
+    """A coordinate in Blender units."""
+    number = finite(value, where)
+    if abs(number) > FARTHEST:
+        raise InputError(f"{where} is {number}; it must lie between {-FARTHEST:g} and {FARTHEST:g}")
+    return number
 
 
 def _word(record: Mapping[str, object], attribute: str, vocabulary: Vocabulary, where: str) -> str:
@@ -84,9 +86,9 @@ def _nuisances(record: Mapping[str, object], where: str) -> Nuisances:
     if NUISANCES not in record:
         return Nuisances()
     where = f"{where}, {NUISANCES}"
-    shifts = mapping(record[NUISANCES], where)
-    names = [f.name for f in fields(Nuisances)]
-    return Nuisances(**{name: _near(field(shifts, name, where), f"{where}, {name}") for name in names})
+    return nuisances_from_dict(
+        mapping(record[NUISANCES], where), lambda name, value: _near(value, f"{where}, {name}")
+    )
 
 
 def _noise(record: Mapping[str, object], where: str) -> int:
@@ -99,7 +101,6 @@ def _noise(record: Mapping[str, object], where: str) -> int:
 def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split: str = "new") -> Json:
     """The scene as a CLEVR scene record, pixel_coords at 480x320; `from_clevr` restores it bit for bit."""
     directions = {name: list(vector) for name, vector in DIRECTIONS.items()}
-    shifts = {f.name: list(getattr(scene.nuisances, f.name)) for f in fields(Nuisances)}
     return {
         "split": split,
         "image_index": image_index,
@@ -107,7 +108,7 @@ def to_clevr(scene: Scene, image_filename: str = "", image_index: int = 0, split
         "objects": _objects(scene),
         "relationships": related(scene),
         "directions": directions | {"above": [0.0, 0.0, 1.0], "below": [0.0, 0.0, -1.0]},
-        NUISANCES: shifts,
+        NUISANCES: scene.nuisances.to_dict(),
         NOISE: scene.noise,
     }
 

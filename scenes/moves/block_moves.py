@@ -27,7 +27,6 @@ from trex.scenes.prior import (
     log_object_density,
 )
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject, with_attribute
-from trex.scenes.validity import REACH
 from trex.scenes.vocabulary import Vocabulary
 
 
@@ -181,7 +180,7 @@ class RedrawObjects:
 
 @dataclass(frozen=True)
 class RedrawNuisances:
-    """Redraws camera and lights from their prior; objects and noise stay."""
+    """Redraws all nuisances from their prior; objects and noise stay."""
 
     def propose(self, rng: np.random.Generator, z: Scene) -> Scene:
         """New nuisances."""
@@ -191,9 +190,8 @@ class RedrawNuisances:
         """Log density of the step."""
         if (to.objects, to.noise) != (given.objects, given.noise):
             return -math.inf
-        news = [value for name in REACH for value in getattr(to.nuisances, name)]
-        olds = [value for name in REACH for value in getattr(given.nuisances, name)]
-        return LOG_NUISANCES_DENSITY if all(a != b for a, b in zip(news, olds, strict=True)) else -math.inf
+        pairs = zip(to.nuisances.coordinates, given.nuisances.coordinates, strict=True)
+        return LOG_NUISANCES_DENSITY if all(new != old for new, old in pairs) else -math.inf
 
 
 @dataclass(frozen=True)

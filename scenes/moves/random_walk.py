@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from trex.scenes.moves.wrapped_normal import log_moved, log_wrapped_normal, moved, wrap
 from trex.scenes.prior import LOG_NOISE, draw_noise
-from trex.scenes.scene import ATTRIBUTES, TAU, Nuisances, Scene, SceneObject, Vec3, with_attribute
-from trex.scenes.validity import REACH
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, TAU, Nuisances, Scene, SceneObject, with_attribute
 from trex.scenes.vocabulary import Vocabulary
 
 
@@ -33,7 +33,7 @@ class RandomWalk:
         """All objects and nuisances perturbed."""
         return Scene(
             tuple(self._propose_object(rng, o) for o in z.objects),
-            self._propose_nuisances(rng, z.nuisances),
+            z.nuisances.mapped(partial(self._walked, rng)),
             draw_noise(rng),
         )
 
@@ -63,19 +63,15 @@ class RandomWalk:
             total += math.log(chance) if chance > 0 else -math.inf
         return total
 
-    def _propose_nuisances(self, rng: np.random.Generator, old: Nuisances) -> Nuisances:
-        def walk(name: str) -> Vec3:
-            reach, offset = REACH[name], getattr(old, name)
-            steps = rng.normal(0.0, 2 * reach * self.sigma_nuisance, size=3)
-            x, y, z = (wrap(v + float(s), -reach, 2 * reach) for v, s in zip(offset, steps, strict=True))
-            return (x, y, z)
-
-        return Nuisances(**{name: walk(name) for name in REACH})
+    def _walked(self, rng: np.random.Generator, value: float, reach: float) -> float:
+        step = float(rng.normal(0.0, 2 * reach * self.sigma_nuisance))
+        return wrap(value + step, -reach, 2 * reach)
 
     def _log_nuisances(self, to: Nuisances, given: Nuisances) -> float:
         total = 0.0
-        for name, reach in REACH.items():
-            for new, old in zip(getattr(to, name), getattr(given, name), strict=True):
-                step = log_wrapped_normal(new - old, 2 * reach * self.sigma_nuisance, 2 * reach)
+        for part in NUISANCES:
+            for new, old in zip(getattr(to, part.name), getattr(given, part.name), strict=True):
+                period = 2 * part.reach
+                step = log_wrapped_normal(new - old, period * self.sigma_nuisance, period)
                 total += step if new != old else -math.inf
         return total

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trex.scenes.moves.block_moves import RedrawCategory
 from trex.scenes.moves.wrapped_normal import wrap
 from trex.scenes.prior import draw_noise
-from trex.scenes.scene import TAU, Nuisances, Scene, SceneObject, Vec3
+from trex.scenes.scene import TAU, Scene, SceneObject
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 
@@ -20,7 +20,7 @@ MAX_TRIES = 200
 
 @dataclass(frozen=True)
 class SmallChange:
-    """Gaussian steps of every object, of camera and lights, and in half of the draws another value of one attribute.
+    """Gaussian steps of every object and of all nuisances, and in half of the draws another value of one attribute.
 
     `sigma` is the standard deviation of each coordinate in Blender units, the ground reaching from -3 to 3; rotations
     have TURN times as many radians. The noise seed is drawn anew.
@@ -42,9 +42,8 @@ class SmallChange:
 
     def _once(self, rng: np.random.Generator, scene: Scene) -> Scene:
         objects = tuple(self._moved(rng, item) for item in scene.objects)
-        shifts = scene.nuisances
-        offsets = {one.name: self._shifted(rng, getattr(shifts, one.name)) for one in fields(shifts)}
-        changed = replace(scene, objects=objects, nuisances=Nuisances(**offsets), noise=draw_noise(rng))
+        nuisances = scene.nuisances.mapped(lambda value, _: value + float(rng.normal(0.0, self.sigma)))
+        changed = replace(scene, objects=objects, nuisances=nuisances, noise=draw_noise(rng))
         if rng.random() < RECOLORED:
             changed = RedrawCategory(self.vocabulary).propose(rng, changed)
         return changed
@@ -54,10 +53,3 @@ class SmallChange:
         dx, dy, turn = rng.normal(0.0, (self.sigma, self.sigma, TURN * self.sigma))
         rotation = wrap(item.rotation + float(turn), 0.0, TAU)
         return replace(item, x=item.x + float(dx), y=item.y + float(dy), rotation=rotation)
-
-    def _shifted(self, rng: np.random.Generator, offset: Vec3) -> Vec3:
-        """The offset of camera or a light after a step, likewise."""
-        x, y, z = (
-            value + float(step) for value, step in zip(offset, rng.normal(0.0, self.sigma, 3), strict=True)
-        )
-        return x, y, z

@@ -105,7 +105,8 @@ def _set(path: tuple[str | int, ...], value: object) -> Json:
         (("objects", 0, "3d_coords", 1), math.inf, "3d_coords.y. is inf"),
         (("objects", 0, "3d_coords", 1), None, "3d_coords.y. is None"),
         (("nuisances",), [], "nuisances is "),
-        (("nuisances", "key"), KeyError, "has no 'key'"),
+        (("nuisances", "kee"), [0, 0, 0], "nuisance 'kee' .* did you mean 'key'"),
+        (("nuisances", "key"), [0, 0], "nuisance key has 2 numbers"),
         (("nuisances", "key"), [1, 2, "3"], "key.z. is '3'"),
     ],
 )

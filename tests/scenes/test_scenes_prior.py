@@ -311,7 +311,12 @@ def test_edits_are_all_single_changes() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"objects": 3}, {"nuisances": {}}, {"objects": [{"shape": "cube"}]}, {"objects": [{**{}}]}],
+    [
+        {"objects": 3},
+        {"nuisances": {"lamp": [0, 0, 0]}},
+        {"objects": [{"shape": "cube"}]},
+        {"objects": [{**{}}]},
+    ],
     ids=str,
 )
 def test_a_broken_scene_record_is_told(change: dict[str, object]) -> None:

@@ -29,8 +29,8 @@ from trex.scenes.moves.block_moves import (
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.scenes.moves.wrapped_normal import log_wrapped_normal, wrap
 from trex.scenes.prior import ScenePrior, log_object_density
-from trex.scenes.scene import ATTRIBUTES, TAU, Scene
-from trex.scenes.validity import HALF_WIDTH, REACH
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, TAU, Scene
+from trex.scenes.validity import HALF_WIDTH
 from trex.scenes.vocabulary import CLEVR
 
 GRID = 96
@@ -58,13 +58,14 @@ def moved(z: Scene, at: Coordinate, new: float) -> Scene:
 def reach(at: Coordinate) -> tuple[float, float]:
     name, index, _ = at
     if index < 0:
-        return -REACH[name], 2 * REACH[name]
+        (part,) = (part for part in NUISANCES if part.name == name)
+        return -part.reach, 2 * part.reach
     return (0.0, TAU) if name == "rotation" else (-HALF_WIDTH, 2 * HALF_WIDTH)
 
 
 def changed_coordinates(to: Scene, given: Scene) -> list[Coordinate]:
     every: list[Coordinate] = [(f, i, 0) for i in range(len(to.objects)) for f in ("x", "y", "rotation")]
-    every += [(name, -1, axis) for name in REACH for axis in range(3)]
+    every += [(name, -1, axis) for name, *_ in NUISANCES for axis in range(3)]
     return [at for at in every if value(to, at) != value(given, at)]
 
 

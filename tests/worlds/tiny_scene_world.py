@@ -30,8 +30,8 @@ from trex.scenes.moves.block_moves import (
 )
 from trex.scenes.prior import LOG_NUISANCES_DENSITY, draw_nuisances, draw_object, log_object_density
 from trex.scenes.properties import RADIUS, RGB
-from trex.scenes.scene import Scene, SceneObject
-from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, REACH, RIGHT
+from trex.scenes.scene import NUISANCES, Scene, SceneObject
+from trex.scenes.validity import BEHIND, HALF_WIDTH, MIN_GAP, MIN_MARGIN, RIGHT
 from trex.scenes.vocabulary import CLEVR, CONE, Vocabulary
 
 # Cones are of rubber only: a material that depends on the shape, as that of a shape of the user's own may.
@@ -68,7 +68,7 @@ class GroundPrior:
         if not low <= len(scene.objects) <= high or not all(self.vocabulary.allows(o) for o in scene.objects):
             return -math.inf
         ground = all(-HALF_WIDTH <= v < HALF_WIDTH for o in scene.objects for v in (o.x, o.y))
-        lights = all(-r <= v < r for name, r in REACH.items() for v in getattr(scene.nuisances, name))
+        lights = all(-p.reach <= v < p.reach for p in NUISANCES for v in getattr(scene.nuisances, p.name))
         if not ground or not lights or not all(apart(a, b) for a, b in combinations(scene.objects, 2)):
             return -math.inf
         return len(scene.objects) * log_object_density(self.vocabulary) + LOG_NUISANCES_DENSITY

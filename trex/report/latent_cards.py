@@ -5,10 +5,10 @@ from __future__ import annotations
 from trex.pages.table import Table, table_of
 from trex.runs.record import Record
 from trex.scenes.describe import object_words
+from trex.scenes.scene import NUISANCES
 from trex.worlds.latents import VECTORS, form_of
 
 Cells = Table[tuple[str, ...]]
-NUISANCES = {"camera": "camera", "key": "key light", "fill": "fill light", "back": "back light"}
 
 
 def parts(record: Record) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def table(record: Record) -> Cells:
 
 
 def nuisances(record: Record) -> Cells | None:
-    """What does not belong to the objects: offsets of camera and lights in Blender units, and the noise seed.
+    """What does not belong to the objects: the offsets of the nuisances, in their units, and the noise seed.
 
     None for a vector.
     """
@@ -38,8 +38,12 @@ def nuisances(record: Record) -> Cells | None:
         return None
     scene = record.scene
     rows: list[tuple[str, ...]] = [
-        (name, *(f"{value:+.2f}" for value in getattr(scene.nuisances, field)))
-        for field, name in NUISANCES.items()
+        (
+            part.words if part.unit == "Blender units" else f"{part.words} ({part.unit})",
+            *(f"{value:+.2f}" for value in getattr(scene.nuisances, part.name)),
+            *[""] * (3 - part.n),
+        )
+        for part in NUISANCES
     ]
     seed = ("noise seed", str(scene.noise), "", "")
     return table_of("Camera, lights and noise", ("offset", "x", "y", "z"), [*rows, seed])

@@ -25,7 +25,7 @@ from trex.render.renderer import SceneRenderer
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import draw_noise, draw_nuisances
-from trex.scenes.scene import Scene
+from trex.scenes.scene import NUISANCES, Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import Lines
@@ -110,17 +110,17 @@ def _noise(rng: np.random.Generator, scene: Scene) -> Scene:
     return replace(scene, noise=draw_noise(rng))
 
 
-def _camera(rng: np.random.Generator, scene: Scene) -> Scene:
-    return replace(scene, nuisances=replace(scene.nuisances, camera=draw_nuisances(rng).camera))
+def _redrawn(group: str) -> Callable[[Vocabulary], Change]:
+    """Other values of one group of nuisances: another camera, other lights."""
 
+    def change(rng: np.random.Generator, scene: Scene) -> Scene:
+        return replace(scene, nuisances=scene.nuisances.redrawn(draw_nuisances(rng), group))
 
-def _lights(rng: np.random.Generator, scene: Scene) -> Scene:
-    return replace(scene, nuisances=replace(draw_nuisances(rng), camera=scene.nuisances.camera))
+    return lambda vocabulary: change
 
 
 CHANGES: Mapping[str, Callable[[Vocabulary], Change]] = {
     OBJECTS: _objects,
     "noise": lambda vocabulary: _noise,
-    "camera": lambda vocabulary: _camera,
-    "lights": lambda vocabulary: _lights,
+    **{part.group: _redrawn(part.group) for part in NUISANCES},
 }

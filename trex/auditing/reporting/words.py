@@ -82,7 +82,9 @@ def probe_words(probes: Mapping[str, Share]) -> str:
     """How many scenes like the known failures fail in the same way, as a sentence; "" without a probe."""
     if not probes:
         return ""
-    told = "; ".join(f"{share_words(share)} {WAYS[way]}" for way, share in probes.items())
+    told = "; ".join(
+        f"{share_words(share)} {WAYS.get(way, f'with another {way}')}" for way, share in probes.items()
+    )
     return f"Of scenes made from its known failures, with its conditions kept, these fail too: {told}."
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from trex.inference.statistics.diagnostics import basic_summaries
 from trex.inference.types import Draw, Floats, Target
 from trex.scenes.camera import axes
-from trex.scenes.scene import ATTRIBUTES, Scene
-from trex.scenes.validity import REACH
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Summary
 
@@ -31,9 +30,9 @@ def scene_summaries(target: Target, vocabulary: Vocabulary, n_objects: tuple[int
     found["least distance"] = lambda draw: least_distance(draw.z)
     found["mean depth"] = lambda draw: float(np.mean(depths(draw.z)))
     found["least depth"] = lambda draw: float(np.min(depths(draw.z)))
-    for name in REACH:
-        words = "camera offset" if name == "camera" else f"{name} light offset"
-        found[words] = partial(_offset, name=name)  # its length: all three coordinates are redrawn together
+    for part in NUISANCES:
+        # Its length: all coordinates are redrawn together.
+        found[f"{part.words} offset"] = partial(_offset, name=part.name)
     return found
 
 
