@@ -1,9 +1,9 @@
-"""Extensions by name: each is a module that declares itself, in a package of this project or installed separately.
+"""Extensions by name: modules that declare themselves, in a package of ours or installed separately.
 
-An `ExtensionPoint` finds one kind of extension, such as targets. Ours are the modules of one package that declare its
-attribute; adding a file adds an extension. Other distributions add theirs by an entry point
-(https://packaging.python.org/specifications/entry-points/) in its group. Only installed code is imported, so
-a name in a foreign query or run folder never runs code of its author.
+Ours are what the modules of one package declare under one name: adding a file adds one (`declared`). For an
+`ExtensionPoint`, other distributions add theirs by an entry point in its group
+(https://packaging.python.org/specifications/entry-points/). Only installed code is imported, so a name in a foreign
+query or run folder never runs code of its author.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,25 @@ T = TypeVar("T")
 METADATA = (".dist-info", ".egg-info")
 
 
+def declared(package: str, attribute: str, of: type[T]) -> dict[str, T]:
+    """What the modules of a dotted package, and of packages below it, declare as `attribute`, by name.
+
+    One thing of type `of`, or a tuple of them; each has a `name`. InputError if two have the same.
+    """
+    found: dict[str, T] = {}
+    for module in _modules(package, attribute):
+        things = [one for one in _each(getattr(module, attribute, ())) if isinstance(one, of)]
+        _add(found, attribute.lower(), module.__name__, things)
+    return found
+
+
+def named(what: str, name: str, table: Mapping[str, T]) -> T:
+    """The entry of this name; InputError lists the names if there is none. `what` begins it: "format"."""
+    if name not in table:
+        raise unknown(what, name, sorted(table))
+    return table[name]
+
+
 class Extensions(NamedTuple, Generic[T]):
     """The usable extensions by name, and one error for each broken entry point."""
 
@@ -37,11 +56,9 @@ class Extensions(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True)
 class ExtensionPoint(Generic[T]):
-    """One kind of extension.
+    """One kind of extension that other distributions may add to; `what` names it in errors ("command").
 
-    `what` names it in errors ("target kind"). A module of ours, in the dotted `package` or in a package below it,
-    declares as `attribute` one extension of type `of`, or a tuple of them; each has a `name`. `group` is the group of
-    the entry points.
+    Ours are what `package` declares as `attribute`, of type `of`; `group` is the group of the entry points.
     """
 
     what: str
@@ -50,71 +67,40 @@ class ExtensionPoint(Generic[T]):
     group: str
     of: type[T]
 
-    def named(self, name: str) -> T:
-        """The extension of this name; InputError lists the existing names if there is none.
-
-        A broken entry point matters only if the name is not found without it.
-        """
-        found, problems = self.sound
-        if name not in found:
-            raise unknown(self.what, name, sorted(found), "; ".join(map(str, problems)))
-        return found[name]
-
-    @property
-    def all(self) -> Mapping[str, T]:
-        """Every extension by its name: ours in the order of their modules, then those of other distributions.
-
-        InputError if an entry point cannot be imported, declares something else, or takes a name that is in use.
-        """
-        found, problems = self.sound
-        if problems:
-            raise problems[0]
-        return found
-
-    @property
-    def known(self) -> Mapping[str, T]:
-        """As `all`, but without broken entry points."""
-        return self.sound.found
-
     @cached_property
     def ours(self) -> Mapping[str, T]:
         """The extensions of this project only."""
-        found: dict[str, T] = {}
-        for module in _modules(self.package, self.attribute):
-            declared = _each(getattr(module, self.attribute, ()))
-            self._add(found, module.__name__, [one for one in declared if isinstance(one, self.of)])
-        return found
+        return declared(self.package, self.attribute, self.of)
 
     @cached_property
     def sound(self) -> Extensions[T]:
-        """As `all`, but without broken entry points, which are listed with their errors."""
+        """Ours, in the order of their modules, then those of other distributions; broken ones with their errors."""
         found = dict(self.ours)
         problems = []
         for point in installed(self.group):
             try:
-                self._add(found, point.source, self._checked(point))
+                _add(found, self.what, point.source, self._checked(point))
             except InputError as error:
                 problems.append(error)
         return Extensions(found, tuple(problems))
 
     def _checked(self, point: Installed) -> list[T]:
-        declared = _each(point.load())
-        good = [one for one in declared if isinstance(one, self.of)]
-        if len(good) < len(declared):
-            strange = next(one for one in declared if not isinstance(one, self.of))
+        things = _each(point.load())
+        good = [one for one in things if isinstance(one, self.of)]
+        if len(good) < len(things):
+            strange = next(one for one in things if not isinstance(one, self.of))
             raise InputError(
                 f"{point.source} is a {type(strange).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
             )
         return good
 
-    def _add(self, found: dict[str, T], source: str, declared: list[T]) -> None:
-        names = [getattr(one, "name", "") for one in declared]
-        for name in names:
-            if name in found or names.count(name) > 1:
-                raise InputError(
-                    f"{source} declares {self.what} {name!r}, which already exists; rename one of them"
-                )
-        found |= dict(zip(names, declared, strict=True))
+
+def _add(found: dict[str, T], what: str, source: str, things: Sequence[T]) -> None:
+    names = [getattr(one, "name", "") for one in things]
+    for name in names:
+        if name in found or names.count(name) > 1:
+            raise InputError(f"{source} declares {what} {name!r}, which already exists; rename one of them")
+    found |= dict(zip(names, things, strict=True))
 
 
 @dataclass(frozen=True)
@@ -159,8 +145,8 @@ def _may_name(place: Path, section: bytes) -> bool:
     return False
 
 
-def _each(declared: object) -> tuple[object, ...]:
-    return declared if isinstance(declared, tuple) else (declared,)
+def _each(things: object) -> tuple[object, ...]:
+    return things if isinstance(things, tuple) else (things,)
 
 
 def _modules(package: str, attribute: str) -> Iterator[ModuleType]:

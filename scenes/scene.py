@@ -77,14 +77,14 @@ class Nuisances:
     """The nuisances of one scene, in the order in which they are drawn; the ranges are clevr-dataset-gen's."""
 
     camera: Vec3 = field(
-        default=ZERO, metadata=nuisance("camera", 0.5, "objects['Camera'].location", "camera")
+        default=ZERO, metadata=nuisance("camera", 0.5, 'objects["Camera"].location', "camera")
     )
-    key: Vec3 = field(default=ZERO, metadata=nuisance("key light", 1.0, "objects['Key'].location", "lights"))
+    key: Vec3 = field(default=ZERO, metadata=nuisance("key light", 1.0, 'objects["Key"].location', "lights"))
     fill: Vec3 = field(
-        default=ZERO, metadata=nuisance("fill light", 1.0, "objects['Fill'].location", "lights")
+        default=ZERO, metadata=nuisance("fill light", 1.0, 'objects["Fill"].location', "lights")
     )
     back: Vec3 = field(
-        default=ZERO, metadata=nuisance("back light", 1.0, "objects['Back'].location", "lights")
+        default=ZERO, metadata=nuisance("back light", 1.0, 'objects["Back"].location', "lights")
     )
 
     @property

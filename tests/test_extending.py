@@ -18,6 +18,7 @@ from trex.foundation.errors import InputError
 
 EXAMPLES = examples()
 HEADINGS = [
+    "A nuisance",
     "A target",
     "A sampler",
     "A proposal",
@@ -109,7 +110,52 @@ def format_is_written(place: Path) -> None:
     assert all(row["model's answer"] == "2" for row in rows)
 
 
+NUISANCE = """
+from dataclasses import replace
+import numpy as np
+from trex.render.fake import FakeRenderer
+from trex.report.latent_cards import nuisances
+from trex.runs.record import Record
+from trex.scenes.moves.block_moves import RedrawNuisances
+from trex.scenes.moves.random_walk import RandomWalk
+from trex.scenes.prior import ScenePrior, draw_nuisances
+from trex.scenes.scene import scene_from_dict, scene_to_dict
+from trex.scenes.validity import problems
+from trex.scenes.vocabulary import CLEVR
+rng = np.random.default_rng(1)
+scene = ScenePrior(n_objects=(2, 2)).sample(rng)
+given = scene.nuisances
+assert 0 < abs(given.exposure[0]) <= 0.3
+stored = scene_to_dict(scene)
+assert scene_from_dict(stored) == scene
+del stored["nuisances"]["exposure"]
+old = scene_from_dict(stored)
+assert old.nuisances == replace(given, exposure=(0.0,))
+first, second = (FakeRenderer().picture_of(each).pixels.astype(float).mean() for each in (scene, old))
+assert (first > second) == (given.exposure[0] > 0)
+assert problems(replace(scene, nuisances=replace(given, exposure=(0.4,))), CLEVR)
+for move in (RedrawNuisances(), RandomWalk(CLEVR)):
+    to = move.propose(rng, scene)
+    assert to.nuisances.exposure != given.exposure and np.isfinite(move.log_q(to, scene))
+    stuck = replace(to, nuisances=replace(to.nuisances, exposure=given.exposure))
+    assert move.log_q(stuck, scene) == -np.inf
+new = draw_nuisances(rng)
+assert given.redrawn(new, "lights") == replace(new, camera=given.camera, exposure=given.exposure)
+assert given.redrawn(new, "exposure") == replace(given, exposure=new.exposure)
+shown = nuisances(Record("prior", -1, 0, scene, True, 0.0, 0.0, 0.0, (), ()))
+assert f"{given.exposure[0]:+.2f}" in repr(shown) and "exposure (of the base" in repr(shown)
+"""
+
+
+def nuisance_is_everywhere(place: Path) -> None:
+    code, _, errors = trex(place, code=NUISANCE)
+    assert code == "0", errors
+    found(place)
+    assert "exposure offset" in (place / "run" / "report.html").read_text()
+
+
 USED: dict[str, Callable[[Path], None]] = {
+    "A nuisance": nuisance_is_everywhere,
     "A target": target_is_searched,
     "A sampler": sampler_moves,
     "A proposal": proposal_moves,
@@ -130,9 +176,13 @@ def found(place: Path, *words: str) -> str:
 
 def test_every_kind_of_extension_has_an_example() -> None:
     assert list(EXAMPLES) == HEADINGS
-    empty = [name for name, one in EXAMPLES.items() if not one.files or not one.points]
-    assert not empty
+    assert all(example.touched for example in EXAMPLES.values())
     assert sorted(USED) == sorted(HEADINGS)
+
+
+def test_the_three_small_changes_touch_few_files() -> None:
+    assert EXAMPLES["A nuisance"].touched == {"scenes/scene.py", "render/fake.py"}
+    assert len(EXAMPLES["A report section"].touched) == 1
 
 
 @pytest.mark.process

@@ -1,4 +1,4 @@
-"""A road finds what the modules of a package declare, those in its rooms included; nothing lists them."""
+"""What the modules of a package declare is found, in packages below it too; nothing lists them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import declared
 
 KIND = "from tests.foundation.test_extensions import Kind\n"
 
@@ -20,17 +20,17 @@ class Kind:
     name: str
 
 
-def extension_point(
+def kinds(
     place: Path, package: str, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> ExtensionPoint[Kind]:
-    """A road to a package of these files; a file declares kinds by their names."""
-    for name, kinds in {"__init__.py": "", **files}.items():
+) -> dict[str, Kind]:
+    """What a package of these files declares; a file declares kinds by their names."""
+    for name, words in {"__init__.py": "", **files}.items():
         path = place / package / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        each = ", ".join(f"Kind({kind!r})" for kind in kinds.split())
-        path.write_text(f"{KIND}KIND = ({each},)\n" if kinds else "")
+        each = ", ".join(f"Kind({kind!r})" for kind in words.split())
+        path.write_text(f"{KIND}KIND = ({each},)\n" if words else "")
     monkeypatch.syspath_prepend(str(place))
-    return ExtensionPoint("kind", package, "KIND", "no.such.group", Kind)
+    return declared(package, "KIND", Kind)
 
 
 def test_modules_are_found_at_once_and_in_rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,14 +45,18 @@ def test_modules_are_found_at_once_and_in_rooms(tmp_path: Path, monkeypatch: pyt
         "whole/__init__.py": "five",
         "whole/part.py": "of five",
     }
-    found = extension_point(tmp_path, "kinds_in_rooms", files, monkeypatch)
-    assert list(found.all) == ["one", "two", "four", "three", "five"]
+    assert list(kinds(tmp_path, "kinds_in_rooms", files, monkeypatch)) == [
+        "one",
+        "two",
+        "four",
+        "three",
+        "five",
+    ]
 
 
 def test_a_name_that_two_rooms_declare_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"a/__init__.py": "", "a/x.py": "same", "b/__init__.py": "", "b/x.py": "same"}
-    found = extension_point(tmp_path, "kinds_declared_twice", files, monkeypatch)
     with pytest.raises(
         InputError, match=r"kinds_declared_twice\.b\.x declares kind 'same', which already exists"
     ):
-        list(found.all)
+        kinds(tmp_path, "kinds_declared_twice", files, monkeypatch)

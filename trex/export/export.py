@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.export.export_format import FORMATS
+from trex.export.export_format import format_named
 from trex.export.items import read_items
 from trex.foundation.files import disk_error, scratch_folder
 from trex.runs.folder import check_out, open_run
@@ -24,7 +24,7 @@ class ExportOutcome:
 
 def export(run: Path, form: str, out: Path | None, edits: bool | None) -> ExportOutcome:
     """Write a run's data set to `out` (RUN/export-FORMAT if None), which must be new or empty."""
-    chosen = FORMATS.named(form)
+    chosen = format_named(form)
     chosen.check()
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits)

@@ -1,4 +1,4 @@
-"""Export formats and the extension point that finds them: ours, and those of other distributions."""
+"""Export formats: what a module of this package declares as `FORMAT`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.export.items import Exported
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import declared, named
 
 
 def _nothing() -> None:
@@ -27,4 +27,6 @@ class ExportFormat:
     check: Callable[[], None] = _nothing
 
 
-FORMATS = ExtensionPoint("format", "trex.export", "FORMAT", "trex.exports", ExportFormat)
+def format_named(name: str) -> ExportFormat:
+    """The format of this name; InputError if there is none."""
+    return named("format", name, declared("trex.export", "FORMAT", ExportFormat))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Annotated, Self
 
 from pydantic import (
@@ -20,11 +21,15 @@ from pydantic import (
 
 from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
 from trex.clevr_models.specs.adapter import misplaced_option
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import declared
 from trex.foundation.fields import first_problem, plain
 from trex.inference.targets.kind import TargetKind
 
-TARGETS = ExtensionPoint("target kind", "trex.inference.targets", "TARGET", "trex.targets", TargetKind)
+
+@cache
+def targets() -> Mapping[str, TargetKind]:
+    """The kinds of targets, by the names that [target] kind takes."""
+    return declared("trex.inference.targets", "TARGET", TargetKind)
 
 
 def _word(value: object) -> object:
@@ -56,8 +61,8 @@ def _range(value: object) -> object:
 
 
 def _target_kind(name: str) -> str:
-    if name not in TARGETS.known:
-        raise ValueError(f"it is not known; use {', '.join(map(repr, TARGETS.known))}")
+    if name not in targets():
+        raise ValueError(f"it is not known; use {', '.join(map(repr, targets()))}")
     return name
 
 
@@ -118,7 +123,7 @@ class TargetSection(Section):
     @property
     def declared(self) -> TargetKind:
         """The target kind that a module declares under this name."""
-        return TARGETS.named(self.kind)
+        return targets()[self.kind]
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:

@@ -6,6 +6,7 @@ chooses the look that leads the chains. Every distinct hit is checked under fres
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -52,7 +53,7 @@ class Search:
         self._query = folder.manifest.query
         self._options = self._query.search
         self._are_distinct = folder.manifest.world.are_distinct
-        self._found = self._hits_before(PRIOR, 0)
+        self._found = self._hits_before(PHASES[-1], math.inf)  # to show those of a run that is resumed
 
     def run(self) -> None:
         """Carry out everything that the query asks for."""
@@ -176,7 +177,7 @@ class Search:
         self._journal.add(records)
         self._found.add(records)
 
-    def _hits_before(self, phase: str, index: int) -> Hits:
+    def _hits_before(self, phase: str, index: float) -> Hits:
         """The hits on the disk that the search made before this step of a phase; later ones wait for their turn."""
         found = Hits(self._target, self._are_distinct, bool(self._query.render.fresh))
         found.add(record for record in self._journal.records if _is_before(record, phase, index))
@@ -200,7 +201,7 @@ class Search:
         )
 
 
-def _is_before(record: Record, phase: str, index: int) -> bool:
+def _is_before(record: Record, phase: str, index: float) -> bool:
     """Whether the search made this record before step `index` of a phase, or it is a fresh draw of any hit."""
     if record.phase == phase:
         return record.index < index

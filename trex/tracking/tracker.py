@@ -1,4 +1,4 @@
-"""Experiment trackers and the extension point that finds them: ours, and those of other distributions."""
+"""Experiment trackers: what a module of this package declares as `TRACKER`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import declared, named
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,6 @@ class Tracker:
     send: Callable[[RunLog, str], str]
 
 
-TRACKERS = ExtensionPoint("tracker", "trex.tracking", "TRACKER", "trex.trackers", Tracker)
+def tracker_named(name: str) -> Tracker:
+    """The tracker of this name; InputError if there is none."""
+    return named("tracker", name, declared("trex.tracking", "TRACKER", Tracker))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import declared
 from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, Round
 from trex.inference.targets import GaussianTarget
@@ -76,15 +77,23 @@ class SamplerKind:
     options: type[BaseModel] = NoOptions
 
 
-PROPOSALS = ExtensionPoint("kernel", "trex.worlds.proposals", "PROPOSAL", "trex.proposals", ProposalKind)
-SAMPLERS = ExtensionPoint("kernel", "trex.worlds.samplers", "SAMPLER", "trex.samplers", SamplerKind)
+@cache
+def proposals() -> Mapping[str, ProposalKind]:
+    """The proposals by name."""
+    return declared("trex.worlds.proposals", "PROPOSAL", ProposalKind)
+
+
+@cache
+def samplers() -> Mapping[str, SamplerKind]:
+    """The samplers by name."""
+    return declared("trex.worlds.samplers", "SAMPLER", SamplerKind)
 
 
 def kernel_names(form: Form) -> tuple[str, ...]:
     """The kernels that can move latents of this form, the default first."""
-    proposals = [one.name for one in PROPOSALS.known.values() if one.form == form]
-    samplers = [one.name for one in SAMPLERS.known.values() if form in one.forms]
-    return tuple(dict.fromkeys((DEFAULTS[form], *proposals, *samplers)))
+    moves = [kind.name for kind in proposals().values() if kind.form == form]
+    own = [kind.name for kind in samplers().values() if form in kind.forms]
+    return tuple(dict.fromkeys((DEFAULTS[form], *moves, *own)))
 
 
 def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
@@ -127,10 +136,10 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         raise InputError(f"search.kernel = 'surrogate': {why}, or kernel 'block'")
     resolved = search.model_copy(update={"kernel": kernel, "warmup": _warmup(search, kernel)})
     _check_options(resolved)
-    if kernel in SAMPLERS.known:
-        SAMPLERS.known[kernel].check(resolved)
+    if kernel in samplers():
+        samplers()[kernel].check(resolved)
     else:
-        PROPOSALS.known[kernel].check(query)
+        proposals()[kernel].check(query)
     return query.model_copy(update={"search": resolved})
 
 
@@ -138,7 +147,7 @@ def _warmup(search: SearchSection, kernel: str) -> int:
     """The steps of warmup: those of the query, or the kernel's share of all steps."""
     if search.warmup is not None:
         return search.warmup
-    share = SAMPLERS.known[kernel].warmup_share if kernel in SAMPLERS.known else WARMUP_SHARE
+    share = samplers()[kernel].warmup_share if kernel in samplers() else WARMUP_SHARE
     return int(share * search.steps)
 
 
@@ -169,7 +178,7 @@ def check_gradients(query: Query, form: Form, has_gradients: bool, is_standard_n
     A world gives those of the target; the prior's are those of N(0, I), so any other prior is refused.
     """
     kernel, world = query.search.kernel, query.generator.name
-    if kernel not in SAMPLERS.known or not SAMPLERS.known[kernel].needs_gradients:
+    if kernel not in samplers() or not samplers()[kernel].needs_gradients:
         return
     if not has_gradients:
         raise InputError(
@@ -190,19 +199,19 @@ def scene_prior(prior: Prior[Latent]) -> ScenePrior:
 
 def make_proposal(prior: Prior[Latent], search: SearchSection, form: Form) -> Proposal[Latent]:
     """The proposal that [search] names, or the form's default if it names a sampler."""
-    name = search.kernel if search.kernel in PROPOSALS.known else DEFAULTS[form]
-    return PROPOSALS.known[name].make(prior, search)
+    name = search.kernel if search.kernel in proposals() else DEFAULTS[form]
+    return proposals()[name].make(prior, search)
 
 
 def make_sampler(world: OpenWorld) -> Sampler | None:
     """The sampler that [search] names, or None if it names a proposal, which Metropolis then uses."""
     search = world.plan.query.search
-    sampler = SAMPLERS.known.get(search.kernel)
+    sampler = samplers().get(search.kernel)
     return None if sampler is None else sampler.make(world, search)
 
 
 def _check_options(search: SearchSection) -> None:
-    options = (PROPOSALS.known.get(search.kernel) or SAMPLERS.known[search.kernel]).options
+    options = (proposals().get(search.kernel) or samplers()[search.kernel]).options
     try:
         options.model_validate(search.options)
     except ValidationError as error:

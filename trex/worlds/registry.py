@@ -52,12 +52,12 @@ def world_named(name: str) -> World[Latent]:
     """The world that a query's [generator] names; InputError if there is none."""
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
-    if name in WORLDS.known:
-        return _made(name, WORLDS.known[name].make)
+    if name in WORLDS.sound.found:
+        return _made(name, WORLDS.sound.found[name].make)
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise InputError(
-            f"generator.name = {name!r} is not known; use {', '.join(WORLDS.known)}, or {OWN}. {ELSEWHERE}"
+            f"generator.name = {name!r} is not known; use {', '.join(WORLDS.sound.found)}, or {OWN}. {ELSEWHERE}"
         )
     from trex.clevr_models.adapters.named_object import import_factory
 

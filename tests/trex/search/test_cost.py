@@ -25,11 +25,11 @@ def query(*overrides: str) -> Query:
 
 def record(
     phase: str,
-    chain: int = -1,
+    rank: int = 0,
     log_probs: tuple[float, ...] = (-0.1,),
     figures: Mapping[str, float] = MappingProxyType({}),
 ) -> Record:
-    return Record(phase, chain, 0, (0.0,), True, 0.0, 0.0, 0.0, log_probs, (), figures=figures)
+    return Record(phase, -1, 0, (0.0,), True, 0.0, 0.0, 0.0, log_probs, (), figures=figures, rank=rank)
 
 
 def test_a_picture_costs_what_its_look_does() -> None:
@@ -51,7 +51,7 @@ def test_every_noise_draw_costs_a_picture() -> None:
 
 
 def test_cheap_steps_cost_at_the_look_that_leads() -> None:
-    step = record(CHAIN, 0, figures={"inner_renders": 8.0})
+    step = record(CHAIN, figures={"inner_renders": 8.0})
     led = [record(CALIBRATION, 0), record(CALIBRATION, 1), step]
     planted = 8 * CPU_S[LOOKS[0]]  # at the cheapest look, though the second one leads
     dear = CPU_S[LOOKS[0]] + CPU_S[LOOKS[1]] + CPU_S["reference"]

@@ -1,20 +1,19 @@
 """Which kernels move which world, and what is refused before anything is rendered."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
-from tests.serving.documented_extensions import Example
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query
 from trex.worlds import kernels
-from trex.worlds.kernels import kernel_names
+from trex.worlds.kernels import SamplerKind, kernel_names
 from trex.worlds.registry import make_plan
 
 CLEVR = (
     'question = "How many cubes are there?"\nanswer = 1\n[model]\nname = "fake"\n[render]\npreset = "fake"\n'
 )
+SHIPPED = kernels.samplers()
 DIGITS = 'answer = 1\n[generator]\nname = "mnist-vae"\n'
 
 
@@ -59,16 +58,13 @@ def test_options_that_no_kernel_takes_are_refused() -> None:
 
 
 @pytest.fixture
-def with_samplers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed distribution with two samplers for scenes, of which "slope" needs gradients."""
-    text = (
-        "from trex.worlds.kernels import SamplerKind\n"
-        "SAMPLER = (SamplerKind('slope', ('scene',), None, needs_gradients=True), "
-        "SamplerKind('level', ('scene',), None))\n"
-    )
-    Example({"slope.py": text}, {"trex.samplers": {"slope": "slope:SAMPLER"}}).install(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(kernels, "SAMPLERS", dataclasses.replace(kernels.SAMPLERS))  # finds them anew
+def with_samplers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two more samplers for scenes, of which "slope" needs gradients."""
+    more = {
+        "slope": SamplerKind("slope", ("scene",), SHIPPED["smc"].make, needs_gradients=True),
+        "level": SamplerKind("level", ("scene",), SHIPPED["smc"].make),
+    }
+    monkeypatch.setattr(kernels, "samplers", lambda: {**SHIPPED, **more})
 
 
 @pytest.mark.usefixtures("with_samplers")

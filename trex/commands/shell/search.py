@@ -26,7 +26,7 @@ from trex.search.judging.headline import family_sentences, headline, how_often_w
 from trex.search.progress import Progress, SearchProgress
 from trex.search.stopping import say, stoppable
 from trex.tracking.log_run import log_run, run_log
-from trex.tracking.tracker import TRACKERS, Tracker
+from trex.tracking.tracker import Tracker, tracker_named
 from trex.trials.baseline.beside import store_baseline
 
 FORMATS = ("html", "netcdf")
@@ -195,7 +195,7 @@ def _end(done: Outcome, ending: Ending) -> None:
 
 def trackers(names: Sequence[str] | None) -> tuple[Tracker, ...]:
     """The trackers of these names; InputError for an unknown one, or one whose package is missing."""
-    found = tuple(TRACKERS.named(name) for name in dict.fromkeys(names or []))
+    found = tuple(tracker_named(name) for name in dict.fromkeys(names or []))
     for one in found:
         one.check()
     return found

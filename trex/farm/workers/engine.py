@@ -14,7 +14,7 @@ from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest, parse_manifest
 from trex.runs.record import Record, from_line
 from trex.search.engine import Independent
-from trex.worlds.kernels import SAMPLERS
+from trex.worlds.kernels import samplers
 from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
 
@@ -32,7 +32,7 @@ class FarmEngine:
         self, board: TaskBoard, job: str, folder: RunFolder, *, chains_per_task: int, tasks_ahead: int
     ) -> None:
         search = folder.manifest.query.search
-        sampler = SAMPLERS.known.get(search.kernel)
+        sampler = samplers().get(search.kernel)
         self._board, self._job, self._run = board, job, folder.path
         self._chains_per_task = ALL if sampler and sampler.is_joint else chains_per_task
         self._max_ahead = tasks_ahead * SCENES

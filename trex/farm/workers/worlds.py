@@ -14,7 +14,7 @@ from trex.query.schema import Query
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest, differences
 from trex.search.engine import InProcess
-from trex.worlds.kernels import SAMPLERS
+from trex.worlds.kernels import samplers
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld, Plan
 
@@ -84,7 +84,7 @@ class Worlds:
 
     def _world(self, query: Query, query_dir: Path, is_current: Callable[[OpenWorld], bool]) -> OpenWorld:
         """The query's world; one that was opened before its files changed is closed and opened anew."""
-        unused = None if query.search.kernel in SAMPLERS.known else SEARCH_ONLY
+        unused = None if query.search.kernel in samplers() else SEARCH_ONLY
         key = f"{query_dir} {query.model_dump_json(exclude=unused)}"
         if key in self._open and not is_current(self._open[key]):
             self._open.pop(key).close()

@@ -20,7 +20,7 @@ from trex.search.hits import Distinct
 from trex.search.sampling.calibration import Calibration, calibration_places, read_calibration
 from trex.search.sampling.prior_plan import bank_draws
 from trex.search.sampling.prior_sample import PriorSample, log_weights
-from trex.worlds.kernels import SAMPLERS
+from trex.worlds.kernels import samplers
 from trex.worlds.latents import Latent
 from trex.worlds.looks import ladder
 
@@ -34,7 +34,7 @@ def chain_starts(
 
     A sampler that starts at the prior gets the first ones; from a bank, resampled as the prior has them.
     """
-    sampler = SAMPLERS.known.get(options.kernel)
+    sampler = samplers().get(options.kernel)
     if sampler and sampler.starts_at_prior:
         return _prior_starts(sample, options)
     if not options.bank:
