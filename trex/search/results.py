@@ -197,9 +197,7 @@ def _members(
         line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
         source: Hashable = (record.phase, record.index if is_prior else line)
         origin = record.index if is_prior else index[begun[record.phase][line]]
-        members.append(
-            Member(record.z, source, origin, responsible.get(record.picture, frozenset()))
-        )
+        members.append(Member(record.z, source, origin, responsible.get(record.picture, frozenset())))
     return members
 
 
