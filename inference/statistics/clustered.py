@@ -37,21 +37,6 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     return Interval(low, high)
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """The interval of the mean of values, one for each independent cluster, e.g. training run (Student's t).
-
-    It has no bound for fewer than two values.
-    """
-    from scipy.stats import t
-
-    n = len(values)
-    if n < 2:
-        return Interval(-np.inf, np.inf)
-    half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.std(values, ddof=1)) / float(np.sqrt(n))
-    mean = float(np.mean(values))
-    return Interval(mean - half, mean + half)
-
-
 def clustered_difference(
     differences: Sequence[float], clusters: Sequence[int], level: float = 0.95
 ) -> Interval:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reproduce.adaptation.calibration import expected_calibration_error
 from trex.foundation.errors import InputError
-from trex.inference.statistics.calibration import expected_calibration_error
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion
 

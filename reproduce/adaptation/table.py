@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from reproduce.adaptation.calibration import mean_interval
 from reproduce.adaptation.compare import Comparison
 from reproduce.adaptation.measures import DIGITS, SURE, Answers, Contrast
 from trex.foundation.words import counted
-from trex.inference.statistics.clustered import clustered_interval, mean_interval
+from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.proportion import Interval, Proportion
 from trex.pages.wording import points
 

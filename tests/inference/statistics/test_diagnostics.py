@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
@@ -172,3 +173,51 @@ def test_a_common_target_ends_with_its_prior_draws() -> None:
     assert common.is_common and result.ending is Ending.CONVERGED
     assert "independent prior draws" in result.sentences[0]
     assert ending([], replace(common, ess=12.0)) is Ending.FOUND  # too few of them matter
+
+
+# --- what R-hat and effective sizes mean
+
+CHAINS, DRAWS = 4, 5_000
+
+
+def autoregressive(correlation: float, n: int = DRAWS) -> Floats:
+    """(CHAINS, n), stationary: x_t = correlation * x_(t-1) + noise, of ESS n (1 - correlation) / (1 + correlation)."""
+    noise = np.random.default_rng(11).standard_normal((CHAINS, n))
+    noise[:, 0] /= np.sqrt(1.0 - correlation**2)
+    chains: Floats = lfilter([1.0], [1.0, -correlation], noise, axis=1)
+    return chains
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, -0.3])
+def test_autoregressive_chains_have_their_known_size(correlation: float) -> None:
+    """Within a sixth; an ESS doubled, or halved, is out by far."""
+    exact = CHAINS * DRAWS * (1.0 - correlation) / (1.0 + correlation)
+    found = diagnose("x", autoregressive(correlation)).ess
+    assert exact / 1.17 < found < exact * 1.17
+    assert not exact / 1.17 < 2.0 * found < exact * 1.17
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_repeated_draws_add_nothing(times: int) -> None:
+    """A chain that rejects repeats its state; planted: each repeat counted as a draw."""
+    once = autoregressive(0.0, 1_000)
+    found = diagnose("x", np.repeat(once, times, axis=1)).ess
+    assert 0.8 < found / once.size < 1.2
+    assert found < 0.7 * times * once.size
+
+
+def test_the_effective_size_does_not_depend_on_the_scale_of_a_summary() -> None:
+    """A log weight and its weight rank alike. Planted bug: the size of the mean, which a few heavy draws decide."""
+    slow = MIXED.copy()
+    for k in range(1, slow.shape[1]):
+        slow[:, k] += 0.7 * slow[:, k - 1]
+    known = diagnose("log weight", slow).ess
+    assert diagnose("weight", np.exp(4.0 * slow)).ess == pytest.approx(known, rel=1e-9)
+
+
+def test_one_chain_that_does_not_move_is_not_said_of_all() -> None:
+    """Planted bug: one stuck chain of four, and the words were those of four."""
+    values = MIXED.copy()
+    values[2] = 0.3
+    found = diagnose("x", values)
+    assert np.isfinite(found.r_hat) and "every chain" not in found.words

@@ -69,9 +69,8 @@ def make_baseline(
     if options.dataset is None:
         begun = [_at_look(baseline, plan) for baseline, plan in zip(begun, plans, strict=True)]
     empty = attach_runs(begun, options.beside)
-    sources = list(
-        _sources(list(zip(plans, empty, strict=True)), options)
-    )  # all are checked before one is scored
+    planned = list(zip(plans, empty, strict=True))
+    sources = list(_sources(planned, options))  # all are checked before the first is scored
     results = tuple(
         score_examples(examples, part, options.all_pictures, on_progress) for examples, part in sources
     )

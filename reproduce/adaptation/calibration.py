@@ -1,11 +1,14 @@
-"""How far confidence and accuracy lie apart."""
+"""How far confidence and accuracy lie apart, and the interval of a mean over training runs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
+from trex.inference.statistics.proportion import Interval
 
 BINS = 15  # as in Guo et al. 2017
 
@@ -31,3 +34,18 @@ def expected_calibration_error(
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     excess = np.bincount(place, weights=confidence - is_right, minlength=bins)
     return float(np.abs(excess).sum() / len(confidence))
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The interval of the mean of values, one for each independent cluster, e.g. training run (Student's t).
+
+    It has no bound for fewer than two values.
+    """
+    from scipy.stats import t
+
+    n = len(values)
+    if n < 2:
+        return Interval(-np.inf, np.inf)
+    half = float(t.ppf(0.5 + level / 2.0, n - 1)) * float(np.std(values, ddof=1)) / float(np.sqrt(n))
+    mean = float(np.mean(values))
+    return Interval(mean - half, mean + half)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from reproduce.adaptation.calibration import expected_calibration_error, mean_interval
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
-from trex.inference.statistics.calibration import expected_calibration_error
-from trex.inference.statistics.clustered import mean_interval
 
 
 def test_the_error_is_the_mean_distance_of_accuracy_from_confidence() -> None:
