@@ -21,7 +21,7 @@ RUN if [ "$TORCH" = cpu ]; then \
         pip install --no-cache-dir -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu; \
     fi
 COPY . .
-RUN pip install --no-cache-dir -c constraints.txt '.[export,farm,onnx]' && rm -rf build
+RUN pip install --no-cache-dir -c constraints.txt '.[arviz,export,farm,onnx,saliency]' && rm -rf build
 
 RUN useradd --create-home --uid 1000 trex && mkdir /home/trex/runs && chown trex:trex /home/trex/runs
 USER trex

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from trex.clevr_models.adapters.named_object import import_factory
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
 from trex.foundation.errors import InputError
 
-__all__ = ["import_factory", "load_model"]
 PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
 
 

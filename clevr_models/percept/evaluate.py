@@ -29,7 +29,6 @@ from trex.clevr_models.percept.training_data import (
 from trex.foundation.files import read_text
 from trex.foundation.parse import parse_json
 
-Z95 = 1.959964  # 97.5 % point of the normal distribution
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 PRESENT = 0.5
 
@@ -47,11 +46,12 @@ class Share:
 
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval."""
+        from scipy.stats import binomtest
+
         if not self.of:
             return (0.0, 1.0)
-        p, n, z = self.value(), self.of, Z95
-        middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return (max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n)))
+        found = binomtest(self.right, self.of).proportion_ci(method="wilson")
+        return (float(found.low), float(found.high))
 
     def record(self) -> dict[str, object]:
         """The share as the card stores it."""
