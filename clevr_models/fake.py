@@ -56,7 +56,6 @@ class FakeModel:
     input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> ColorArea:
-        """The color's counter."""
         words = (word for step in question.program for word in step.value_inputs)
         color = next((word for word in words if word in COLORS), "red")
         return ColorArea(color=color, size=self.input_size)

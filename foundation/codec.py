@@ -35,7 +35,6 @@ class Codec(Generic[T]):
         return self._adapter.dump_json(value, indent=1).decode() + "\n"
 
     def line(self, value: T) -> bytes:
-        """The value as one line of JSON, its newline included."""
         return self._adapter.dump_json(value) + b"\n"
 
     def parse(self, text: str, where: str, remedy: str, check: Callable[[T], None] | None = None) -> T:

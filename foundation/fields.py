@@ -42,7 +42,6 @@ class Problem(NamedTuple):
 
 
 def problem_in(detail: ErrorDetails) -> Problem:
-    """One of a validation's errors."""
     message = detail["msg"].removeprefix("Value error, ")
     return Problem(".".join(map(str, detail["loc"])), message[:1].lower() + message[1:])
 

@@ -154,7 +154,6 @@ def scratch_folder(place: Path) -> Path:
 
 
 def is_missing(error: TrexError) -> bool:
-    """Whether a read failed because no such file exists."""
     return isinstance(error.__cause__, FileNotFoundError)
 
 
@@ -226,7 +225,6 @@ def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -
 
 
 def disk_error(error: OSError, path: Path) -> RunError:
-    """The RunError for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
             f"no space left on the disk of {path}; everything written before is kept; "

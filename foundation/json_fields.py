@@ -17,14 +17,12 @@ def short(value: object) -> str:
 
 
 def mapping(value: object, where: str) -> Mapping[str, object]:
-    """A JSON object."""
     if not isinstance(value, dict):
         raise InputError(f"{where} is {short(value)}; expected an object {{...}}")
     return value
 
 
 def listed(value: object, where: str) -> list[object]:
-    """A JSON array."""
     if not isinstance(value, list):
         raise InputError(f"{where} is {short(value)}; expected a list [...]")
     return value
@@ -38,14 +36,12 @@ def field(record: Mapping[str, object], key: str, where: str) -> object:
 
 
 def text(value: object, where: str) -> str:
-    """A string."""
     if not isinstance(value, str):
         raise InputError(f"{where} is {short(value)}; expected a string")
     return value
 
 
 def whole(value: object, where: str) -> int:
-    """An integer."""
     if type(value) is not int:
         raise InputError(f"{where} is {short(value)}; expected a whole number")
     return value
@@ -66,7 +62,6 @@ def _is_finite(value: int | float) -> bool:
 
 
 def triple(value: object, where: str) -> tuple[float, float, float]:
-    """Three finite numbers."""
     numbers = listed(value, where)
     if len(numbers) != 3:
         raise InputError(f"{where} has {len(numbers)} numbers; expected three, x y z")

@@ -68,7 +68,6 @@ def check_depth(value: object) -> None:
 
 
 def numbers_in(value: object) -> Iterator[int | float]:
-    """Every number in a parsed value, however deep."""
     if isinstance(value, int | float):
         yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

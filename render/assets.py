@@ -26,7 +26,6 @@ def mesh_paths(vocabulary: Vocabulary, folder: Path = FOLDER) -> tuple[tuple[str
 
 
 def base_scene(folder: Path = FOLDER) -> str:
-    """The path of the base scene; InputError if it is missing."""
     path = folder / "base_scene.blend"
     if not path.is_file():
         raise InputError(f"no base scene at {path}; make it with `python -m trex.blender_assets.make_assets`")
@@ -34,7 +33,6 @@ def base_scene(folder: Path = FOLDER) -> str:
 
 
 def file_sha256(path: str) -> str:
-    """sha256 (hex) of a file."""
     return hashlib.sha256(read_bytes(Path(path))).hexdigest()
 
 

@@ -34,8 +34,6 @@ CHUNK = 64  # pictures per write, so that a failure late in a long list loses li
 
 
 class Counted(Protocol):
-    """What is told of every picture that is stored."""
-
     def added(self, size: int) -> None:
         """Count the bytes of one picture; may delete others."""
 
@@ -93,11 +91,9 @@ class CachedRenderer:
         return [picture for picture in map(found.get, names) if picture is not None]
 
     def close(self) -> None:
-        """Close the inner renderer."""
         self.inner.close()
 
     def path(self, name: str) -> Path:
-        """The path of the entry with this name."""
         return entry_path(self.folder, name)
 
     def _load(self, name: str, scene: Scene) -> Picture | None:
@@ -130,12 +126,10 @@ def entry_name(key: str, scene: str) -> str:
 
 
 def entry_path(folder: Path, name: str) -> Path:
-    """The path of an entry in a cache folder."""
     return folder / name[:2] / f"{name}{SUFFIX}"
 
 
 def encode(picture: Picture, name: str) -> bytes:
-    """A cache file's bytes."""
     height, width = picture.mask.shape
     body = SIZE.pack(width, height) + zlib.compress(picture.pixels.tobytes() + picture.mask.tobytes(), 1)
     return MAGIC + _checksum(name, body) + body

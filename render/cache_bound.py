@@ -30,7 +30,6 @@ def parse_size(text: str, name: str) -> int:
 
 
 def max_bytes() -> int:
-    """The limit of this user's caches."""
     return parse_size(os.environ.get(VARIABLE) or DEFAULT, VARIABLE)
 
 

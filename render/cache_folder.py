@@ -31,16 +31,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of pictures, and their bytes."""
-
     entries: int
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The deleted and the remaining pictures."""
-
     gone: Amount
     left: Amount
 
@@ -57,7 +53,6 @@ def entries(folder: Path) -> list[Entry]:
 
 
 def amount(kept: list[Entry]) -> Amount:
-    """Their number and bytes."""
     return Amount(len(kept), sum(entry.size for entry in kept))
 
 

@@ -114,8 +114,6 @@ class AdaptedModel:
 
 @dataclass(frozen=True, repr=False)
 class AskedAnswerer:
-    """An answerer bound to its question."""
-
     name: str
     identity: str
     text: str

@@ -84,7 +84,6 @@ class HttpAnswerer:
         return np.concatenate(rows) if rows else np.zeros((0, len(self.labels)))
 
     def _rows(self, pictures: NDArray[np.float32], question: Question) -> Floats:
-        """The reply to one request."""
         body = json.dumps(
             {
                 "question": question.text,

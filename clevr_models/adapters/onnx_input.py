@@ -44,7 +44,6 @@ class PictureInput:
 
     @property
     def fixed_size(self) -> tuple[int, int] | None:
-        """Height and width if both are fixed."""
         height, width = self.size
         return None if height is None or width is None else (height, width)
 

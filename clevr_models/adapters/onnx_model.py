@@ -80,7 +80,6 @@ class OnnxAnswerer:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its answers."""
         return self.card.labels
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:

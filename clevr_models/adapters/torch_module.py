@@ -145,7 +145,6 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 
 def _state(module: nn.Module) -> list[Tensor]:
-    """Copies of a module's buffers."""
     return [buffer.clone() for buffer in module.buffers() if not buffer.is_meta]
 
 

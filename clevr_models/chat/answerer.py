@@ -80,7 +80,6 @@ class ChatAnswerer:
         return (self.sender.endpoint, self.model, self.extra, "samples" if self.samples else LOG_PROBS)
 
     def prompt(self, question: Question) -> str:
-        """The text for a question."""
         return filled(self.template, question)
 
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:

@@ -49,7 +49,6 @@ class Meter:
         self._total = Cost()
 
     def add(self, cost: Cost) -> None:
-        """Count this too."""
         with self._lock:
             self._total += cost
 

@@ -136,7 +136,6 @@ class LearntFields:
 
     @property
     def now(self) -> Fields:
-        """What requests are written by."""
         with self._lock:
             return self._fields
 
@@ -186,7 +185,6 @@ def request_fields(
 def request_body(
     model: str, prompt: str, png: str, seed: int | None, fields: Fields | None = None, extra: str = ""
 ) -> bytes:
-    """`request_fields` as JSON."""
     return json.dumps(request_fields(model, prompt, png, seed, fields, extra)).encode()
 
 

@@ -39,14 +39,10 @@ class PromptedAnswerer(Protocol):
     """An `Answerer` that writes the question into a template."""
 
     @property
-    def template(self) -> str:
-        """The prompt, with {question} and perhaps {answers}."""
-        ...
+    def template(self) -> str: ...
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Its K answers."""
-        ...
+    def labels(self) -> tuple[str, ...]: ...
 
     def prompt(self, question: Question) -> str:
         """The template, filled; InputError if the model cannot read it."""

@@ -68,8 +68,6 @@ class Token(Alternative):
 
 
 class LogProbs(Lenient):
-    """The tokens of a reply."""
-
     content: Annotated[list[Token], Field(max_length=MAX_TOKENS)] | None = None
 
 
@@ -90,8 +88,6 @@ class Message(Lenient):
 
 
 class Choice(Lenient):
-    """One completion."""
-
     message: Message
     finish_reason: str | None = None
     logprobs: LogProbs | None = None
@@ -111,14 +107,10 @@ class Usage(Lenient):
 
 
 class Costly(Lenient):
-    """A reply that states what it cost."""
-
     usage: Usage
 
 
 class Completion(Lenient):
-    """A whole reply."""
-
     choices: Annotated[list[Choice], Field(min_length=1, max_length=1)]
 
 
@@ -136,7 +128,6 @@ class Said(Lenient):
 
     @property
     def lacks_answer(self) -> bool:
-        """Whether the reply was cut before it gave any answer."""
         return self.is_cut and spelled(self.text) is None
 
     def texts(self) -> Iterator[str]:

@@ -43,7 +43,6 @@ class Sender:
 
     @property
     def url(self) -> str:
-        """The address that requests go to."""
         return self.endpoint + PATH
 
     def send(self, body: bytes, stop: threading.Event | None = None) -> bytes:

@@ -93,7 +93,6 @@ class Span(NamedTuple):
 
 
 def written(token: str) -> str:
-    """A token as a text has it."""
     byte = BYTE.fullmatch(token)
     if byte:
         return chr(int(byte[1], 16))

@@ -39,15 +39,12 @@ class ReplyStore:
         return self._read(key, Said)
 
     def write(self, key: str, said: Said) -> None:
-        """Store a reply; RunError if the disk does not take it."""
         self._write(key, said)
 
     def read_fields(self, key: str) -> Fields | None:
-        """What was learnt of the fields that a server takes."""
         return self._read(key, Fields)
 
     def write_fields(self, key: str, fields: Fields) -> None:
-        """Store what was learnt; RunError if the disk does not take it."""
         self._write(key, fields)
 
     def _read(self, key: str, kind: type[M]) -> M | None:
@@ -71,7 +68,6 @@ class ReplyStore:
 
 
 def default_store() -> ReplyStore:
-    """The store in the user's cache."""
     return ReplyStore(cache_root() / FOLDER)
 
 

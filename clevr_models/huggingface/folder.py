@@ -141,7 +141,6 @@ def _check_weights(name: str, path: Path, named: str) -> None:
 
 
 def _code(path: Path) -> Iterator[str]:
-    """The JSON files that name code to load."""
     for file in sorted(path.glob("*.json")):
         if file.name in (INDEX, "tokenizer.json", "vocab.json", "added_tokens.json"):
             continue  # tables of tokens and weights, which may be long

@@ -52,7 +52,6 @@ class TextAnswerer:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The 28 answers and "<unparsed>"."""
         return LABELS
 
     def prompt(self, question: Question) -> str:
@@ -64,7 +63,6 @@ class TextAnswerer:
         return np.stack([self._row(self.inputs(picture, question)) for picture in pictures])
 
     def inputs(self, picture: NDArray[np.float32], question: Question) -> Inputs:
-        """The prompt with one picture, as the model takes it."""
         model = self.replies.model
         found = prompt_inputs(self.processor, self.mark, self.template, question, picture)
         check_picture_is_in(found, model.config)

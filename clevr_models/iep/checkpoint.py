@@ -144,7 +144,6 @@ def _check_vocabulary(sizes: Sizes, vocabulary: IepVocabulary, path: Path) -> No
 
 
 def build(sizes: Sizes, vocabulary: IepVocabulary) -> nn.Module:
-    """The network of these sizes, without weights."""
     if isinstance(sizes, GeneratorSizes):
         return ProgramGenerator(sizes)
     if isinstance(sizes, EngineSizes):

@@ -19,7 +19,6 @@ Check = Callable[[object], object]  # gives the value, or raises ValueError with
 
 
 def generator_sizes(settings: object, where: str) -> GeneratorSizes:
-    """Of `program_generator_kwargs`."""
     names = ("encoder_vocab_size", "decoder_vocab_size", "wordvec_dim", "hidden_dim", "rnn_num_layers")
     return _made(GeneratorSizes, _checked(settings, where, dict.fromkeys(names, _size)))
 
@@ -36,7 +35,6 @@ def engine_sizes(settings: object, where: str) -> EngineSizes:
 
 
 def baseline_sizes(kind: object, settings: object, where: str) -> BaselineSizes:
-    """Of `baseline_type` and `baseline_kwargs`."""
     if kind not in BASELINES:
         raise unknown(f"{where}: baseline_type", str(kind), BASELINES)
     chosen: dict[str, Check] = {

@@ -53,7 +53,6 @@ class IepVocabulary:
         return tuple(numbers[word] for word in (START, *words, END))
 
     def as_json(self) -> dict[str, dict[str, int]]:
-        """As `vocab.json` holds it."""
         return {
             key: {token: number for number, token in enumerate(tokens)}
             for key, tokens in zip(KEYS, (self.questions, self.programs, self.answers), strict=True)

@@ -36,7 +36,6 @@ def subnormals_as_zero() -> Iterator[None]:
 
 
 def is_flushing() -> bool:
-    """Whether this thread takes subnormal numbers for 0."""
     return float(torch.tensor(SUBNORMAL) * 1.0) == 0.0
 
 
@@ -57,9 +56,7 @@ class ClevrModel(Protocol):
     """A model that answers questions about CLEVR pictures."""
 
     @property
-    def name(self) -> str:
-        """The loaded model's name, for reports."""
-        ...
+    def name(self) -> str: ...
 
     @property
     def input_size(self) -> tuple[int, int] | None:

@@ -25,5 +25,4 @@ class Question:
 
 
 def question_of(text: str, program: Program) -> Question:
-    """A question about scenes as models take it."""
     return Question(text, tuple(ProgramStep(*step) for step in program))

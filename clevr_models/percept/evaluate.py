@@ -45,7 +45,6 @@ class Share:
         return self.right / self.of if self.of else math.nan
 
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval."""
         from scipy.stats import binomtest
 
         if not self.of:
@@ -54,7 +53,6 @@ class Share:
         return (float(found.low), float(found.high))
 
     def record(self) -> dict[str, object]:
-        """The share as the card stores it."""
         low, high = self.interval()
         return {"share": round(self.value(), 4), "low": round(low, 4), "high": round(high, 4), "n": self.of}
 
@@ -70,8 +68,6 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """All figures of one evaluation."""
-
     split: str
     scenes: int
     by_type: dict[str, Share]
@@ -81,7 +77,6 @@ class Report:
     position_error: float  # median distance to the truth, Blender units
 
     def record(self) -> dict[str, object]:
-        """The figures as the card stores them."""
         curve = [
             {"from": b.low, "to": b.high, "confidence": round(b.confidence, 4), "right": b.right.record()}
             for b in self.bins
@@ -98,7 +93,6 @@ class Report:
         }
 
     def text(self) -> str:
-        """The figures as lines."""
         lines = [f"{self.split}: {self.scenes} scenes"]
         for name, share in (*self.by_type.items(), *self.objects.items()):
             low, high = share.interval()

@@ -39,7 +39,6 @@ class Percept(nn.Module):
         return table
 
     def evidence(self, images: Tensor) -> Evidence:
-        """The network's results at its peaks, likewise."""
         if images.shape[2:] != INPUT_SIZE:
             images = functional.interpolate(
                 images, INPUT_SIZE, mode="bilinear", antialias=True, align_corners=False

@@ -35,7 +35,6 @@ class ObjectTable(NamedTuple):
         return ObjectTable(*(field[rows] for field in self))
 
     def double(self) -> ObjectTable:
-        """The same table in float64."""
         return ObjectTable(*(field.double() for field in self))
 
 
@@ -83,7 +82,6 @@ class Calibration(nn.Module):
         self.relation_log_scale = nn.Parameter(torch.tensor(3.0))  # log of the steepness, per Blender unit
 
     def forward(self, evidence: Evidence) -> ObjectTable:
-        """The object table that the evidence stands for."""
         presence = torch.sigmoid(evidence.presence * self.presence_scale + self.presence_shift)
         logits = (evidence.shape, evidence.size, evidence.color, evidence.material)
         scaled = [

@@ -71,7 +71,6 @@ def _numbered(data: Mapping[str, object], key: str) -> dict[str, int]:
 
 @cache
 def relation_vocabulary() -> RelationVocabulary:
-    """The vocabulary that comes with this package."""
     return read_vocabulary(FILE)
 
 

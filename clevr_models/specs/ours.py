@@ -23,7 +23,6 @@ RELATIONS = (RELATION, "relation-network:original", DEFAULT_RELATION)
 
 
 def is_hf(spec: str) -> bool:
-    """Whether a model's spec has the form `hf:NAME`."""
     return spec.startswith(HF)
 
 

@@ -92,11 +92,9 @@ class BlenderRenderer:
         )
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
-        """One picture per scene, in the same order."""
         return [picture for picture, _ in self.render_timed(zs)]
 
     def render_timed(self, zs: Sequence[Scene]) -> list[tuple[Picture, RenderStats]]:
-        """One picture per scene, in the same order, with its cost."""
         check_scenes(zs, self.vocabulary)
         with self._lock:
             return self._pool.render(zs)
@@ -108,7 +106,6 @@ class BlenderRenderer:
             return self._pool.blend_file(scene)
 
     def process_ids(self) -> list[int]:
-        """The ids of the running Blender processes."""
         return self._pool.process_ids()
 
     def close(self) -> None:

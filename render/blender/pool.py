@@ -78,11 +78,9 @@ class Pool:
         return self.workers[0].device_names
 
     def process_ids(self) -> list[int]:
-        """Ids of the running processes."""
         return [worker.process.pid for worker in self.workers]
 
     def close(self) -> None:
-        """End all processes."""
         _stop_all(self.workers, self.owner)
 
     def render(self, scenes: Sequence[Scene]) -> list[tuple[Picture, RenderStats]]:
@@ -177,8 +175,6 @@ class Pool:
 
 
 class Run:
-    """One list of scenes in progress."""
-
     def __init__(self, pool: Pool, scenes: Sequence[Scene]) -> None:
         self.pool = pool
         self.waiting = deque(Task(index, scene, []) for index, scene in enumerate(scenes))

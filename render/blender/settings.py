@@ -29,7 +29,6 @@ class Settings:
     threads: int
 
     def header(self) -> Header:
-        """The settings as they are sent."""
         return asdict(self)
 
     @classmethod

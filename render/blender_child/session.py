@@ -18,8 +18,6 @@ CPU_TYPE = "CPU"
 
 
 class Session:
-    """The state of the process: stage and device."""
-
     def __init__(self, header: Header) -> None:
         settings = Settings.from_header(header)
         there = devices_there()
@@ -29,7 +27,6 @@ class Session:
         take_device(self.stage.scene, self.device)
 
     def greeting(self) -> Header:
-        """The message to the parent after the stage is built."""
         return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
 
     def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:

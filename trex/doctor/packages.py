@@ -14,7 +14,6 @@ BLENDER = "bpy"  # which has a finding of its own, and which digits do without
 
 
 def package_findings() -> list[Finding]:
-    """torch, then each extra."""
     return [_torch(), *_extras()]
 
 

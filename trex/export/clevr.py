@@ -69,7 +69,6 @@ def write_split(out: Path, split: str, items: Sequence[LaidOut], made_by: str) -
 
 
 def write_answers(out: Path, answers: Sequence[Json]) -> None:
-    """Write the model's answers as model_answers.json."""
     write_atomic(out / "model_answers.json", (json.dumps(answers, indent=1) + "\n").encode())
 
 

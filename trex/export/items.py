@@ -47,7 +47,6 @@ class ExportItem:
 
     @property
     def name(self) -> str:
-        """The picture's file name, as in CLEVR."""
         return f"CLEVR_{self.split}_{self.index:06d}.png"
 
 
@@ -60,16 +59,13 @@ class Exported:
 
     @property
     def manifest(self) -> Manifest:
-        """The run's manifest."""
         return self.folder.manifest
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits that have items."""
         return tuple(dict.fromkeys(item.split for item in self.items))
 
     def of(self, split: str) -> tuple[ExportItem, ...]:
-        """The items of a split."""
         return tuple(item for item in self.items if item.split == split)
 
     def picture(self, item: ExportItem) -> tuple[bytes, bytes]:

@@ -84,7 +84,6 @@ def _figures(results: Results) -> dict[str, float]:
 
 
 def _series(manifest: Manifest, results: Results) -> list[tuple[int, dict[str, float]]]:
-    """The confidence of each chain at each of its steps."""
     steps: dict[int, dict[str, float]] = defaultdict(dict)
     for draw in results.chains:
         steps[draw.index][f"confidence.chain_{draw.chain}"] = manifest.target.confidence(
