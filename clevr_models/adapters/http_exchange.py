@@ -29,6 +29,7 @@ LARGEST_REPLY = 16 * 2**20
 LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
 REASON_S = 5.0  # to wait for the rest of a reply that refuses a request
 STOP_S = 0.1  # between two looks at whether to stop
+WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 TOO_LARGE = 413  # the status of a request whose body the server does not take
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth another try
 PLAIN = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}

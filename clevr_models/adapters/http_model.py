@@ -22,6 +22,7 @@ from trex.clevr_models.adapters.callable_model import BATCH, AdaptedModel, Float
 from trex.clevr_models.adapters.http_address import check_secret, is_loopback, split_address
 from trex.clevr_models.adapters.http_exchange import (
     TOO_LARGE,
+    WAITS_S,
     ClosedError,
     StatusError,
     post,
@@ -39,7 +40,6 @@ ONE_IS_TOO_LARGE = (
     "nginx), or render smaller pictures ([render] preset)"
 )
 TIMEOUT_S = 60.0  # per try, from the request's first byte to the reply's last
-WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 
 
 class TooManyError(Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from trex.clevr_models.adapters.http_exchange import (
     TOO_LARGE,
+    WAITS_S,
     AbandonedError,
     StatusError,
     post,
@@ -21,7 +22,13 @@ from trex.clevr_models.chat.errors import RequestLimitError
 from trex.clevr_models.chat.reply import reply_cost
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
-WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
+REFUSED = f"; set {KEY} to a key that the server accepts"
+ADVICE = {  # by status; for others that of any service
+    401: REFUSED,
+    403: REFUSED,
+    404: "; check the model's name, and that the endpoint is right (it often ends with /v1)",
+    TOO_LARGE: ONE_IS_TOO_LARGE,
+}
 
 
 @dataclass
@@ -59,7 +66,7 @@ class Sender:
             try:
                 return self._counted(whole(post(self.url, body, self.key, self.timeout_s, ends)))
             except StatusError as error:
-                raise error.advised(_advice(error.status)) from None
+                raise error.advised(ADVICE[error.status]) if error.status in ADVICE else error from None
 
         return retried(once, self.url, self.waits_s, ends.wait if self.sleep is None else self.sleep)
 
@@ -76,13 +83,3 @@ class Sender:
                 )
             self.sent += 1
         self.meter.add(Cost(requests=1))
-
-
-def _advice(status: int) -> str:
-    if status in (401, 403):
-        return f"; set {KEY} to a key that the server accepts"
-    if status == 404:
-        return "; check the model's name, and that the endpoint is right (it often ends with /v1)"
-    if status == TOO_LARGE:
-        return ONE_IS_TOO_LARGE
-    return "; redirects are not followed: give the final address" if 300 <= status < 400 else ""
