@@ -108,7 +108,7 @@ SOURCES: Mapping[str, Source] = {
 
 def published_as(split: str, content: str) -> str | None:
     """The data set whose published split has this content (`Source.contents`); None if it is of none."""
-    return next((name for name, one in SOURCES.items() if one.contents[split] == content), None)
+    return next((name for name, known in SOURCES.items() if known.contents[split] == content), None)
 
 
 def source(name: str) -> Source:

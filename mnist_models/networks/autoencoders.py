@@ -94,7 +94,7 @@ def evidence_terms(
     encode: Callable[[Tensor], Posterior], logits: Callable[[Tensor], Tensor], images: Tensor
 ) -> Terms:
     """Bernoulli cross-entropy of images (B, C, H, W) and the KL term, with one draw of z for each."""
-    mean, log_variance = (one.float() for one in encode(images))
+    mean, log_variance = (part.float() for part in encode(images))
     z = mean + torch.randn_like(mean) * torch.exp(0.5 * log_variance)
     drawn = logits(z).float().flatten(1)  # (B, pixels)
     surprise = functional.binary_cross_entropy_with_logits(drawn, images.flatten(1), reduction="sum")
@@ -130,7 +130,7 @@ def _initialize(layers: nn.Sequential) -> None:
 
     A pixel of a transposed convolution sums over only 1 / stride^2 of its kernel.
     """
-    weighted = [one for one in layers if isinstance(one, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d))]
+    weighted = [layer for layer in layers if isinstance(layer, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d))]
     for layer in weighted:
         is_transposed = isinstance(layer, nn.ConvTranspose2d)
         fan = layer.weight.numel() / layer.weight.shape[1 if is_transposed else 0]

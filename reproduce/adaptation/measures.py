@@ -96,7 +96,7 @@ class Answers:
     def swapped(self) -> tuple[int, ...]:
         """Digits of which most sure answers are wrong."""
         found = [self.sure_of(digit) for digit in range(DIGITS)]
-        return tuple(digit for digit, one in enumerate(found) if one.of and one.value < 0.5)
+        return tuple(digit for digit, rate in enumerate(found) if rate.of and rate.value < 0.5)
 
     def without(self, digits: tuple[int, ...]) -> Answers:
         """The answers other than these digits."""

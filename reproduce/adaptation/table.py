@@ -56,24 +56,24 @@ def sentence(contrasts: Sequence[Contrast]) -> str:
     """Whether adaptation makes more overconfident, by the change of wrong ones among sure answers over the runs."""
     return (
         f"Over {len(contrasts)} runs, adaptation changes the share of wrong ones among the answers of which the "
-        f"network is sure (≥ {SURE:g}) by {_change(contrasts, lambda one: one.sure_wrong_change)} "
-        f"({_change(contrasts, lambda one: one.unswapped.sure_wrong_change)} without the answers that name a swapped "
-        "digit), and the expected calibration error by "
-        f"{_change(contrasts, lambda one: one.calibration_change)}. "
+        f"network is sure (≥ {SURE:g}) by {_change(contrasts, lambda contrast: contrast.sure_wrong_change)} "
+        f"({_change(contrasts, lambda contrast: contrast.unswapped.sure_wrong_change)} without the answers that name a "
+        "swapped digit), and the expected calibration error by "
+        f"{_change(contrasts, lambda contrast: contrast.calibration_change)}. "
         f"{VERDICTS[verdict(contrasts)]}"
     )
 
 
 def changes(contrasts: Sequence[Contrast], of: Change) -> tuple[float, Interval]:
     """The mean change over the runs, and its 95 % interval with runs as clusters."""
-    values = [of(one) for one in contrasts]
+    values = [of(contrast) for contrast in contrasts]
     return float(np.mean(values)), mean_interval(values)
 
 
 def _change(contrasts: Sequence[Contrast], of: Change) -> str:
     mean, interval = changes(contrasts, of)
     if np.isnan(mean):
-        n = sum(np.isnan(of(one)) for one in contrasts)
+        n = sum(np.isnan(of(contrast)) for contrast in contrasts)
         return f"an amount that cannot be measured (in {counted(n, 'run')} a network is sure of nothing)"
     if not np.isfinite(interval.low):
         return f"{points(mean)}, one run, so no interval"
@@ -87,7 +87,7 @@ def verdict(contrasts: Sequence[Contrast]) -> Verdict:
     """
     sure, error = (
         changes(contrasts, of)
-        for of in (lambda one: one.sure_wrong_change, lambda one: one.calibration_change)
+        for of in (lambda contrast: contrast.sure_wrong_change, lambda contrast: contrast.calibration_change)
     )
     if np.isnan(sure[0]):
         return "unmeasured"
@@ -99,10 +99,10 @@ def verdict(contrasts: Sequence[Contrast]) -> Verdict:
 
 def _runs(contrasts: Sequence[Contrast]) -> str:
     lines = [HEAD, "|---" * 7 + "|"]
-    for run, one in enumerate(contrasts, start=1):
-        mistakes = one.mistakes
+    for run, contrast in enumerate(contrasts, start=1):
+        mistakes = contrast.mistakes
         test = f"{mistakes.only_first}, {mistakes.only_second}, {mistakes.p_value:.2g}"
-        lines += [_line(run, "source", one.source, ""), _line(run, "adapted", one.adapted, test)]
+        lines += [_line(run, "source", contrast.source, ""), _line(run, "adapted", contrast.adapted, test)]
     return "\n".join(lines)
 
 
@@ -138,7 +138,7 @@ def _mean(every: Sequence[Answers]) -> str:
 
 def _both(contrasts: Sequence[Contrast]) -> tuple[list[Answers], list[Answers]]:
     """The source networks' answers, and the adapted networks'."""
-    return [one.source for one in contrasts], [one.adapted for one in contrasts]
+    return [contrast.source for contrast in contrasts], [contrast.adapted for contrast in contrasts]
 
 
 def _pooled(rates: Sequence[Proportion]) -> str:
@@ -152,7 +152,7 @@ def _pooled(rates: Sequence[Proportion]) -> str:
 
 def _confusion(contrasts: Sequence[Contrast]) -> str:
     source, adapted = (
-        sum(getattr(one, name).confusion for one in contrasts) for name in ("source", "adapted")
+        sum(getattr(contrast, name).confusion for contrast in contrasts) for name in ("source", "adapted")
     )
     head = "| | " + " | ".join(map(str, range(DIGITS))) + " |"
     rows = [
@@ -185,10 +185,10 @@ def _set_json(contrasts: Sequence[Contrast]) -> dict[str, object] | None:
     if not contrasts:
         return None
     measures: dict[str, Change] = {
-        "sure_wrong": lambda one: one.sure_wrong_change,
-        "sure_wrong_unswapped": lambda one: one.unswapped.sure_wrong_change,
-        "calibration_error": lambda one: one.calibration_change,
-        "accuracy": lambda one: one.adapted.accuracy.value - one.source.accuracy.value,
+        "sure_wrong": lambda contrast: contrast.sure_wrong_change,
+        "sure_wrong_unswapped": lambda contrast: contrast.unswapped.sure_wrong_change,
+        "calibration_error": lambda contrast: contrast.calibration_change,
+        "accuracy": lambda contrast: contrast.adapted.accuracy.value - contrast.source.accuracy.value,
     }
     found = {name: changes(contrasts, of) for name, of in measures.items()}
     return {
@@ -200,16 +200,16 @@ def _set_json(contrasts: Sequence[Contrast]) -> dict[str, object] | None:
             }
             for name, (mean, interval) in found.items()
         },
-        "runs": [_run_json(one) for one in contrasts],
+        "runs": [_run_json(contrast) for contrast in contrasts],
     }
 
 
-def _run_json(one: Contrast) -> dict[str, object]:
-    mistakes = one.mistakes
+def _run_json(contrast: Contrast) -> dict[str, object]:
+    mistakes = contrast.mistakes
     return {
-        "source": _answers_json(one.source),
-        "adapted": _answers_json(one.adapted),
-        "swapped": list(one.swapped),
+        "source": _answers_json(contrast.source),
+        "adapted": _answers_json(contrast.adapted),
+        "swapped": list(contrast.swapped),
         "only_adapted_confidently_wrong": mistakes.only_first,
         "only_source_confidently_wrong": mistakes.only_second,
         "p_value": mistakes.p_value,

@@ -87,8 +87,8 @@ def typeset(split: str, n: int | None = None, recipe: Recipe = RECIPE) -> DataSe
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     count = SIZES[split] if n is None else n
-    told = f"{VERSION} {recipe} {split} {count} {fonts_hash()}"
-    place = cache_root() / "digits" / "data" / NAME / hashlib.sha256(told.encode()).hexdigest()[:16]
+    what = f"{VERSION} {recipe} {split} {count} {fonts_hash()}"
+    place = cache_root() / "digits" / "data" / NAME / hashlib.sha256(what.encode()).hexdigest()[:16]
     files = place / f"{split}-images.idx", place / f"{split}-labels.idx"
     if not all(file.is_file() for file in files):
         images, labels = make(split, count, recipe)

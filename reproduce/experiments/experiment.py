@@ -78,8 +78,10 @@ class CellResult:
         """
         if not self.draws or self.is_weighted:
             return float(effective_size(self.log_weights)) if self.draws else 0.0
-        told = [d.ess for d in self.results.conclusion.diagnoses if d.is_informative and math.isfinite(d.ess)]
-        return float(min([len({identity(draw.z) for draw in self.draws}), *told]))
+        sizes = [
+            d.ess for d in self.results.conclusion.diagnoses if d.is_informative and math.isfinite(d.ess)
+        ]
+        return float(min([len({identity(draw.z) for draw in self.draws}), *sizes]))
 
     @property
     def means(self) -> tuple[float, ...]:

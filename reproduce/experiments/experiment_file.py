@@ -16,7 +16,7 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.fields import first_problem
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Section, Texts
-from trex.query.shipped import SUFFIX
+from trex.query.shipped import SUFFIX, names
 from trex.query.toml_file import read_text
 
 # What an experiment file, which may come from elsewhere, can train; no option names a file, a folder or code.
@@ -104,22 +104,21 @@ def experiment_path(name: str) -> Path:
     """The path of an experiment: one of `queries` by name, any other by its path; InputError if there is none."""
     if name.endswith(SUFFIX):
         return Path(name)
-    path = QUERIES / f"{name}{SUFFIX}"
-    known = sorted(one.stem for one in QUERIES.glob(f"*{SUFFIX}"))
+    known = names(QUERIES)
     if name not in known:
         raise unknown("experiment", name, known, "Or name a path that ends in .toml.")
-    return path
+    return QUERIES / f"{name}{SUFFIX}"
 
 
 def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; InputError names an invalid key."""
     try:
         experiment = Experiment.model_validate(parse_toml(read_text(path), str(path)))
-        names = [cell.name for cell in cells(experiment)]
+        given = [cell.name for cell in cells(experiment)]
     except ValidationError as error:
         key, message = first_problem(error)
         raise InputError(f"{path}: {key}: {message}") from error
-    if not names or len(set(names)) < len(names):
+    if not given or len(set(given)) < len(given):
         raise InputError(f"{path}: give cells or pairs, each under a name of its own")
     return experiment
 
@@ -127,10 +126,10 @@ def read_experiment(path: Path) -> Experiment:
 def cells(experiment: Experiment) -> tuple[Cell, ...]:
     """All cells, those of `pairs` after the others."""
     of_pairs = [
-        CellSection(name=f"{one}-{other}", set={"answer": (one, other)})
-        for one, other in combinations(experiment.pairs, 2)
+        CellSection(name=f"{first}-{second}", set={"answer": (first, second)})
+        for first, second in combinations(experiment.pairs, 2)
     ]
-    return tuple(Cell(one, _ways(experiment, one)) for one in (*experiment.cells, *of_pairs))
+    return tuple(Cell(section, _ways(experiment, section)) for section in (*experiment.cells, *of_pairs))
 
 
 def _ways(experiment: Experiment, cell: CellSection) -> tuple[tuple[str, ...], ...]:

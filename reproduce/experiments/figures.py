@@ -81,13 +81,13 @@ def latent_groups(result: CellResult, colors: Sequence[str], rest_color: str) ->
     if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
         return ()
     labels = result.manifest.facts.labels
-    said = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
+    answers = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
     groups = [Group("level set", _vectors([result.draws[i].z for i in result.shown]), colors[0], "o")]
     for place, answer in enumerate(result.manifest.query.answer, start=1):
-        rows = [draw.z for draw, word in zip(prior, said, strict=True) if word == answer]
+        rows = [draw.z for draw, word in zip(prior, answers, strict=True) if word == answer]
         groups.append(Group(f"prior, {answer}", _vectors(rows), colors[place % len(colors)], "s"))
-    rest = [d.z for d, word in zip(prior, said, strict=True) if word not in result.manifest.query.answer]
-    groups.append(Group("prior, another answer", _vectors(rest), rest_color, "."))
+    others = [d.z for d, word in zip(prior, answers, strict=True) if word not in result.manifest.query.answer]
+    groups.append(Group("prior, another answer", _vectors(others), rest_color, "."))
     return [group for group in groups if len(group.vectors)]
 
 

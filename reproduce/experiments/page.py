@@ -54,20 +54,20 @@ def page_html(outcome: Outcome, overrides: Sequence[str]) -> str:
         )
         for result, row in zip(outcome.results, rows(outcome), strict=True)
     ]
-    links = {one.row.name: one.link for one in shown}
+    links = {cell.row.name: cell.link for cell in shown}
     columns = (
         Column[Row](NAME.head, lambda row: linked(row.name, links[row.name])),
         *values_of(outcome),
         Column[Row]("from", lambda row: "; ".join(filter(None, (row.how, row.note)))),
     )
     pairs = outcome.experiment.pairs
-    has_mistakes = any(one.test_set is not None and one.test_set.mistakes.count for one in outcome.results)
+    has_mistakes = any(cell.test_set is not None and cell.test_set.mistakes.count for cell in outcome.results)
     values: dict[str, object] = {
         "experiment": outcome.experiment,
         "shown": shown,
-        "table": Table("Published and here", columns, [one.row for one in shown]),
+        "table": Table("Published and here", columns, [cell.row for cell in shown]),
         "pairs": pairs,
-        "matrix": {one.result.manifest.query.answer: one for one in shown if pairs},
+        "matrix": {cell.result.manifest.query.answer: cell for cell in shown if pairs},
         "has_test_set": outcome.dataset is not None,
         "test_set": outcome.folder / TEST_SET if has_mistakes else "",
         "summary": summary(outcome),

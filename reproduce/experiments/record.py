@@ -112,8 +112,8 @@ def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
         experiment=Path(outcome.name).name,
         title=outcome.experiment.title,
         source=outcome.experiment.source,
-        models=tuple(dict.fromkeys(one.query.model.name for one in manifests)),
-        looks=tuple(dict.fromkeys(one.query.render.preset for one in manifests)),
+        models=tuple(dict.fromkeys(manifest.query.model.name for manifest in manifests)),
+        looks=tuple(dict.fromkeys(manifest.query.render.preset for manifest in manifests)),
         planned=len(cells(outcome.experiment)),
         found_published=outcome.experiment.found_published,
         command=command(outcome, overrides, is_published=True),
@@ -124,7 +124,7 @@ def record_of(outcome: Outcome, overrides: Sequence[str]) -> OutcomeRecord:
 
 def accuracies(outcome: Outcome) -> tuple[ModelAccuracy, ...]:
     """The accuracy of each model of the cells that has one on its card."""
-    return tuple(dict.fromkeys(filter(None, (accuracy_of(one.manifest) for one in outcome.results))))
+    return tuple(dict.fromkeys(filter(None, (accuracy_of(result.manifest) for result in outcome.results))))
 
 
 def accuracy_of(manifest: Manifest) -> ModelAccuracy | None:

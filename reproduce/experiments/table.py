@@ -104,8 +104,8 @@ def _ending(result: CellResult) -> str:
         return results.ending
     if result.is_weighted:
         return f"{results.ending}, effective size {results.how_often.ess:.0f}"
-    told = [d.r_hat for d in results.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
-    return f"{results.ending}, R-hat {max(told):.2f}" if told else results.ending
+    r_hats = [d.r_hat for d in results.conclusion.diagnoses if d.is_informative and not math.isnan(d.r_hat)]
+    return f"{results.ending}, R-hat {max(r_hats):.2f}" if r_hats else results.ending
 
 
 def _counts(result: CellResult) -> str:

@@ -27,16 +27,22 @@ def count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Pa
         for cell, plan in zip(chosen, plans, strict=True)
     ]
     found = score_examples(plans[0].world.examples(plans, dataset, ()), planned, False, lambda *_: None)
-    wrong = tuple(one for one in found.baselines if one.mistakes.count)
+    wrong = tuple(baseline for baseline in found.baselines if baseline.mistakes.count)
     if not wrong:
         return found
     counted = StoredBaseline(place, (replace(found, baselines=wrong),), found.problems, False)
-    marked = {one.query: one for one in write_with_earlier_marks(counted).baselines}
-    return replace(found, baselines=tuple(marked.get(one.query, one) for one in found.baselines))
+    marked = {baseline.query: baseline for baseline in write_with_earlier_marks(counted).baselines}
+    return replace(
+        found, baselines=tuple(marked.get(baseline.query, baseline) for baseline in found.baselines)
+    )
 
 
 def surest_picture(counted: SourceResult, number: int) -> str:
     """The data URL of the picture in a query's level set of which the model is surest, "" if there is none."""
     hits = [row for row in counted.baselines[number].seen if row.is_hit]
     best = max(hits, key=lambda row: row.confidence, default=None)
-    return "" if best is None else next(one.url for one in counted.thumbnails if one.name == best.name)
+    return (
+        ""
+        if best is None
+        else next(picture.url for picture in counted.thumbnails if picture.name == best.name)
+    )

@@ -103,7 +103,7 @@ def _means(item: Item, record: OutcomeRecord, cells: Sequence[CellRecord]) -> Co
     if off:
         why += f"; not {', '.join(off)}"
     for doubt in dict.fromkeys(doubts.values()):
-        why += f"; not compared: {', '.join(name for name, one in doubts.items() if one == doubt)} ({doubt})"
+        why += f"; not compared: {', '.join(name for name, why_not in doubts.items() if why_not == doubt)} ({doubt})"
     if missing:
         why += f"; {counted(missing, 'cell')} not run"
     if item.why:
@@ -135,8 +135,10 @@ def _accuracy(item: Item, record: OutcomeRecord) -> Compared:
     if not record.accuracies or item.published_value is None:
         why = "the record names no accuracy; run the command again, which only reads finished cells"
         return Compared(item, item.published, "–", "absent", why, record.command)
-    off = [one for one in record.accuracies if abs(one.rate.value - item.published_value) > ABOUT]
-    here = "; ".join(one.words for one in record.accuracies)
+    off = [
+        accuracy for accuracy in record.accuracies if abs(accuracy.rate.value - item.published_value) > ABOUT
+    ]
+    here = "; ".join(accuracy.words for accuracy in record.accuracies)
     return Compared(item, item.published, here, "differs" if off else "agrees", item.why, record.command)
 
 
@@ -145,13 +147,13 @@ def _mistakes(cells: Sequence[CellRecord]) -> str:
     counted = [cell.test_set for cell in cells if cell.test_set is not None]
     if not counted:
         return ""
-    every = sum(one.mistakes for one in counted)
-    marks = [one.marks for one in counted if one.marks is not None]
+    every = sum(counts.mistakes for counts in counted)
+    marks = [counts.marks for counts in counted if counts.marks is not None]
     words = f"{every} of {counted[0].examined:,}"
     if not marks:
         return f"{words}, mislabelled ones not sorted out"
-    wrong, unclear = sum(one.mislabelled for one in marks), sum(one.unclear for one in marks)
-    unmarked = every - sum(one.mislabelled + one.mistake + one.unclear for one in marks)
+    wrong, unclear = sum(mark.mislabelled for mark in marks), sum(mark.unclear for mark in marks)
+    unmarked = every - sum(mark.mislabelled + mark.mistake + mark.unclear for mark in marks)
     doubts = f"{unclear} of these unclear, {unmarked} not looked at"
     return f"{words}, without {wrong} mislabelled ones {every - wrong} ({doubts})"
 

@@ -62,7 +62,7 @@ def _section(item: Item, record: OutcomeRecord) -> str:
     look = record.looks[0] if len(record.looks) == 1 else ""
     cells = [Detail(cell, look) for cell in chosen_cells(item, record)]
     total = sum(cell.cell.renders for cell in cells)
-    words = f"Deciding look: {' and '.join(f'`{one}`' for one in record.looks)}; {total:,} renders in all."
+    words = f"Deciding look: {' and '.join(f'`{look}`' for look in record.looks)}; {total:,} renders in all."
     return f"\n### {item.item}, cell by cell\n\n{words}\n\n{Table('', COLUMNS, cells).markdown()}"
 
 

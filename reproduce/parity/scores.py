@@ -87,13 +87,13 @@ def _row(model: str, preset: str, source: str, pictures: Sequence[PictureAnswers
 def _outcomes(picture: PictureAnswers, source: str) -> NDArray[np.bool_]:
     """(questions, 3) of a source on a picture: right on the official one, right on ours, equal answers."""
     rows = [
-        (is_same(official, one.answer), is_same(rendered, one.answer), official == rendered)
-        for one, official, rendered in zip(*picture, strict=True)
-        if source in (ALL, one.source)
+        (is_same(official, question.answer), is_same(rendered, question.answer), official == rendered)
+        for question, official, rendered in zip(*picture, strict=True)
+        if source in (ALL, question.source)
     ]
     return np.array(rows, dtype=np.bool_).reshape(-1, 3)
 
 
 def _share(by_picture: Sequence[NDArray[np.bool_]]) -> ParityShare:
-    hits, sizes = [int(one.sum()) for one in by_picture], [len(one) for one in by_picture]
+    hits, sizes = [int(rows.sum()) for rows in by_picture], [len(rows) for rows in by_picture]
     return ParityShare(sum(hits) / sum(sizes), *clustered_interval(hits, sizes))

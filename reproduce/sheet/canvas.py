@@ -46,11 +46,13 @@ def grid(rows: Sequence[Sequence[Tile]], widths_px: Sequence[int], height_px: in
 
 def stacked(panels: Sequence[Image]) -> Image:
     """Panels below each other, as wide as the widest."""
-    canvas, _ = _blank(max(one.width for one in panels), sum(one.height + 2 * GAP_PX for one in panels))
+    canvas, _ = _blank(
+        max(panel.width for panel in panels), sum(panel.height + 2 * GAP_PX for panel in panels)
+    )
     y = 0
-    for one in panels:
-        canvas.paste(one, (0, y))
-        y += one.height + 2 * GAP_PX
+    for panel in panels:
+        canvas.paste(panel, (0, y))
+        y += panel.height + 2 * GAP_PX
     return canvas
 
 

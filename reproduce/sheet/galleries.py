@@ -46,26 +46,26 @@ def test_matrix(outcome: Outcome) -> Image:
 
 def strip(outcome: Outcome) -> Image:
     """The most confident pictures of each step, the steps in columns."""
-    columns = [_pictures(one, STRIP_ROWS) or [NOT_FOUND] for one in outcome.results]
+    columns = [_pictures(result, STRIP_ROWS) or [NOT_FOUND] for result in outcome.results]
     side = min(120, WIDTH_PX // len(columns) - GAP_PX)
     rows = [[_at(column, k) for column in columns] for k in range(max(map(len, columns)))]
-    names = [Tile(words=_broken(one.cell.name, 0)) for one in outcome.results]
+    names = [Tile(words=_broken(result.cell.name, 0)) for result in outcome.results]
     return grid([names, *rows], [side] * len(columns), side, "The most confident pictures of each step")
 
 
 def galleries(outcome: Outcome) -> Image:
     """A row for each cell: its name and its most confident pictures."""
-    every = [_pictures(one, len(one.pictures)) for one in outcome.results]
+    every = [_pictures(result, len(result.pictures)) for result in outcome.results]
     first = next((tile.picture for row in every for tile in row if tile.picture), None)
     width = SMALL_TILE_PX if first is None or first.width < SMALL_PX else LARGE_TILE_PX
     height = width if first is None else round(width * first.height / first.width)
     fitting = min((WIDTH_PX - NAME_PX) // (width + GAP_PX), max(1, *map(len, every)))
     rows = [
         [
-            Tile(words=_broken(one.cell.name, NAME_LETTERS)),
+            Tile(words=_broken(result.cell.name, NAME_LETTERS)),
             *(_at(row or [NOT_FOUND], k) for k in range(fitting)),
         ]
-        for one, row in zip(outcome.results, every, strict=True)
+        for result, row in zip(outcome.results, every, strict=True)
     ]
     return grid(rows, [NAME_PX, *[width] * fitting], height, "The most confident pictures of each level set")
 
@@ -73,12 +73,14 @@ def galleries(outcome: Outcome) -> Image:
 def _pairs(outcome: Outcome, tile: Callable[[CellResult, bool], Tile], title: str) -> Image:
     """A matrix of every two answers; `tile` takes a pair's result, and whether it is below the diagonal."""
     names = outcome.experiment.pairs
-    known = {frozenset(one.answers): one for one in outcome.results}
+    known = {frozenset(result.answers): result for result in outcome.results}
     side = WIDTH_PX // (len(names) + 1) - GAP_PX
     rows = [[Tile(), *(Tile(words=name) for name in names)]]
     for y, row in enumerate(names):
         found = [known.get(frozenset((row, column))) for column in names]
-        rows.append([Tile(words=row), *(tile(one, x < y) if one else Tile() for x, one in enumerate(found))])
+        rows.append(
+            [Tile(words=row), *(tile(result, x < y) if result else Tile() for x, result in enumerate(found))]
+        )
     return grid(rows, [side] * len(rows), side, title)
 
 

@@ -27,22 +27,24 @@ REST = "0.6"  # gray, of what has no color of its own
 
 def violins_panel(results: Sequence[CellResult]) -> Image | None:
     """The named answers' probabilities in the first cells that have enough draws; None if none has."""
-    shown = [one for one in results if has_violins(one)][:MAX_VIOLINS]
+    shown = [result for result in results if has_violins(result)][:MAX_VIOLINS]
     if not shown:
         return None
     rows = -(-len(shown) // COLUMNS)
     figure = _figure(rows * ROW_IN + TITLE_IN, "Probabilities over the level set")
-    for number, one in enumerate(shown, start=1):
+    for number, result in enumerate(shown, start=1):
         axes = figure.add_subplot(rows, COLUMNS, number)
-        draw_violins(axes, one, PALETTE)
-        axes.set_title(one.cell.name, fontsize=8)
+        draw_violins(axes, result, PALETTE)
+        axes.set_title(result.cell.name, fontsize=8)
     return _raster(figure)
 
 
 def plane_panel(outcome: Outcome) -> Image | None:
     """Latents in the plane, for the cells that the experiment names; None if it names none."""
-    named = [one for one in outcome.results if one.cell.name in outcome.experiment.latents]
-    shown = [(one.cell.name, groups) for one in named if (groups := latent_groups(one, PALETTE, REST))]
+    named = [result for result in outcome.results if result.cell.name in outcome.experiment.latents]
+    shown = [
+        (result.cell.name, groups) for result in named if (groups := latent_groups(result, PALETTE, REST))
+    ]
     if not shown:
         return None
     figure = _figure(PLANE_IN + TITLE_IN, "Latents in the plane (t-SNE)")

@@ -34,9 +34,10 @@ def panels(outcome: Outcome) -> list[Image]:
     """The panels that the experiment has, in the order of its page."""
     found = [_pictures(outcome)]
     plots = (plane_panel(outcome), None if outcome.experiment.pairs else violins_panel(outcome.results))
-    found += [one for one in plots if one is not None]
-    by_model = {one.model_hash: one for result in outcome.results if (one := result.test_set) is not None}
-    return [*found, *(confusion_panel(one) for one in by_model.values() if one.confusion)]
+    found += [panel for panel in plots if panel is not None]
+    counted = [result.test_set for result in outcome.results if result.test_set is not None]
+    by_model = {baseline.model_hash: baseline for baseline in counted}
+    return [*found, *(confusion_panel(baseline) for baseline in by_model.values() if baseline.confusion)]
 
 
 def _pictures(outcome: Outcome) -> Image:
