@@ -229,12 +229,6 @@ def read_idx(path: Path, dimensions: int) -> Bytes:
     return np.frombuffer(data, np.uint8, offset=start).reshape(sizes)
 
 
-def idx_bytes(array: Bytes) -> bytes:
-    """An array of unsigned bytes as an idx file, not compressed."""
-    header = bytes((0, 0, UNSIGNED_BYTES, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape)
-    return header + array.tobytes()
-
-
 def unpacked(path: Path) -> bytes:
     """The bytes of a file, unpacked if gzip packed them; InputError for a damaged one and beyond 256 MiB."""
     packed = read_bytes(path, limit=LARGEST_BYTES)

@@ -2,7 +2,7 @@
 
 Queries with published values are in `queries`, run and tabulated by `experiments`, drawn by `sheet` and listed against
 the publications by `paper`; their records are in `records`. `parity` compares our renderer and assets with CLEVR's,
-`adaptation` is ADDA with its domains, `fid` judges decoders. LOG.md says what was measured, newest first.
+`adaptation` is ADDA, `fid` judges decoders, and `datasets` reads what `trex` does not. LOG.md says what was measured.
 """
 
 from pathlib import Path

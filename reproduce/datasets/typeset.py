@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import struct
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from trex.artifacts.card import write_whole
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import read_bytes
 from trex.mnist_models.pictures import SIDE_PX, SPLITS, Bytes, DataSet, data_hash
-from trex.mnist_models.published import idx_bytes, read_idx
+from trex.mnist_models.published import UNSIGNED_BYTES, read_idx
 
 Floats = NDArray[np.float32]
 
@@ -96,6 +97,12 @@ def typeset(split: str, n: int | None = None, recipe: Recipe = RECIPE) -> DataSe
         write_whole(files[1], idx_bytes(labels))
     images, labels = read_idx(files[0], 3), read_idx(files[1], 1)
     return DataSet(NAME, split, images, labels, DIGITS, data_hash(images, labels))
+
+
+def idx_bytes(array: Bytes) -> bytes:
+    """An array of unsigned bytes as an idx file, not compressed."""
+    header = bytes((0, 0, UNSIGNED_BYTES, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape)
+    return header + array.tobytes()
 
 
 def make(split: str, n: int, recipe: Recipe = RECIPE) -> tuple[Bytes, Bytes]:
