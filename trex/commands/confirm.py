@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,14 +45,15 @@ def confirm(
     what exists.
     """
     from trex.finding.conclude import renew_report
-    from trex.finding.watchers import ConfirmProgress
     from trex.trials.confirm import ConfirmOptions
     from trex.trials.confirm import confirm as confirm_runs
 
     if trust:
         trust_runs(runs)
     with display_until_stopped("every scene that was done is kept") as display:
-        done = confirm_runs(runs, ConfirmOptions(preset, top, device), ConfirmProgress(display, preset))
+        done = confirm_runs(
+            runs, ConfirmOptions(preset, top, device), partial(display.show, "scenes confirmed")
+        )
     reports = [renew_report(folder.path).report for folder, _ in done]
     print_result(_json(done), _text(done, reports), as_json)
 

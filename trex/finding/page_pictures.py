@@ -14,7 +14,7 @@ from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.trials.confirm import ConfirmOptions, ConfirmProgress, confirm_open
+from trex.trials.confirm import ConfirmOptions, OnProgress, confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
 from trex.worlds.latents import SCENES
@@ -25,12 +25,12 @@ MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
 class Pictures(NamedTuple):
-    """What a run's page gets after the search; `watcher` shows it, and `on_problem` says why it could not be rendered.
+    """What a run's page gets after the search; `on_progress` shows it, `on_problem` says why it could not be rendered.
 
     `large`: the most confident hits again. The nearest misses, if there is no hit, it always gets.
     """
 
-    watcher: ConfirmProgress
+    on_progress: OnProgress
     on_problem: Callable[[str], None]
     large: bool
 
@@ -47,11 +47,11 @@ def with_pictures(folder: RunFolder, done: Outcome, pictures: Pictures | None) -
     return conclude_run(folder, run_draws(folder)) if is_new else done
 
 
-def render_large(folder: RunFolder, top: int, watcher: ConfirmProgress) -> bool:
+def render_large(folder: RunFolder, top: int, on_progress: OnProgress) -> bool:
     """Render the `top` most confident hits of a run at preset LARGE; False if nothing is missing or can be larger."""
     if not may_be_larger(folder.manifest) or _has_large(folder, top):
         return False
-    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), watcher)
+    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), on_progress)
     return True
 
 
@@ -77,7 +77,7 @@ def _has_large(folder: RunFolder, top: int) -> bool:
 
 def _render_missing(folder: RunFolder, done: Outcome, pictures: Pictures) -> bool:
     if done.results.found:
-        return pictures.large and render_large(folder, MAX_LARGE, pictures.watcher)
+        return pictures.large and render_large(folder, MAX_LARGE, pictures.on_progress)
     if has_misses(folder, done.results.nearest):
         return False
     keep_misses(folder, done.results.nearest)

@@ -1,1 +1,1 @@
-"""The pytest plugin of regression suites; what a suite is and how it runs is in `trex.trials.suite`."""
+"""Adds failures of runs and audits to a suite, and the pytest plugin that asks it; the suite is `trex.trials.suite`."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.words import counted
 from trex.inference.scoring import images
 from trex.inference.types import Floats
 from trex.query.schema import RenderSection
@@ -40,6 +40,10 @@ from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
 
+OnProgress = Callable[
+    [int, int, str, str], None
+]  # scenes done, scenes in all, words on the last and on the next
+
 
 @dataclass(frozen=True)
 class ConfirmOptions:
@@ -48,18 +52,6 @@ class ConfirmOptions:
     preset: str = "clevr"
     top: int = 20
     device: str = "auto"
-
-
-class ConfirmProgress(Protocol):
-    """Receives progress updates while hits are confirmed."""
-
-    def begin(self, done: int, total: int) -> None:
-        """Called at the start: `done` of all scenes exist already."""
-        ...
-
-    def done(self, run: Path, scene: Confirmed) -> None:
-        """Called after each scene is rendered, scored and written."""
-        ...
 
 
 @dataclass
@@ -90,7 +82,7 @@ class _Task:
 
 
 def confirm(
-    paths: Sequence[Path], options: ConfirmOptions, watcher: ConfirmProgress
+    paths: Sequence[Path], options: ConfirmOptions, on_progress: OnProgress
 ) -> list[tuple[RunFolder, Confirmation]]:
     """Confirm the hits of each run; the first hit of every run comes before the second of any.
 
@@ -99,11 +91,11 @@ def confirm(
     """
     with ExitStack() as stack:
         folders = [stack.enter_context(open_run(path, for_writing=True)) for path in _different(paths)]
-        return confirm_open(folders, options, watcher)
+        return confirm_open(folders, options, on_progress)
 
 
 def confirm_open(
-    folders: Sequence[RunFolder], options: ConfirmOptions, watcher: ConfirmProgress
+    folders: Sequence[RunFolder], options: ConfirmOptions, on_progress: OnProgress
 ) -> list[tuple[RunFolder, Confirmation]]:
     """As `confirm`, of runs that are open for writing."""
     preset = preset_named(options.preset)
@@ -121,9 +113,14 @@ def confirm_open(
         rows = zip_longest(*(task.hits for task in tasks))
         in_turn = [(task, hit) for row in rows for task, hit in zip(tasks, row, strict=True) if hit]
         todo = [(task, hit) for task, hit in in_turn if task.done.of(hit.record.picture) is None]
-        watcher.begin(len(in_turn) - len(todo), len(in_turn))
-        for task, hit in todo:
-            watcher.done(task.folder.path, task.confirm(hit))
+        total, before = len(in_turn), len(in_turn) - len(todo)
+        last = f"{counted(before, 'scene')} confirmed before" if before else ""
+        for number, (task, hit) in enumerate(todo, start=before):
+            on_progress(number, total, last, f"rendering scene {number + 1} at preset {preset.name}")
+            scene = task.confirm(hit)
+            change = f"{scene.before.confidence:.3f} to {scene.after.confidence:.3f}"
+            last = f"{task.folder.path.name}: {change}, {scene.verdict}"
+        on_progress(total, total, last, "")
         return [(task.folder, task.done.only([hit.record.picture for hit in task.hits])) for task in tasks]
 
 

@@ -8,7 +8,7 @@ from trex.explain.explain_run import Explained, explain
 from trex.explain.explain_scene import ExplainOptions
 from trex.finding.conclude import conclude_run
 from trex.finding.page_pictures import render_large
-from trex.finding.watchers import ExplainProgress, LargeProgress
+from trex.finding.watchers import ExplainProgress, large_progress
 from trex.foundation.errors import TrexError
 from trex.pages.display import Display
 from trex.runs.draw_log import run_draws
@@ -26,7 +26,7 @@ def explain_with_report(
     with open_run(path, for_writing=True) as folder:
         if large:
             try:
-                render_large(folder, options.top, LargeProgress(display, hint))
+                render_large(folder, options.top, large_progress(display, hint))
             except TrexError as error:
                 display.say(f"could not render large pictures for the page: {error}")
         return done, conclude_run(folder, run_draws(folder)).report

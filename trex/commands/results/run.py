@@ -165,12 +165,11 @@ class Run:
         At preset "clevr" a scene takes about two minutes on one core. Each is saved as soon as it is done. Raises
         RunError if there are no hits, or if the model has changed.
         """
-        from trex.finding.watchers import ConfirmProgress
         from trex.trials.confirm import ConfirmOptions, confirm
 
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            watcher = ConfirmProgress(display, preset)
-            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), watcher)
+            show = partial(display.show, "scenes confirmed")
+            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), show)
         self.report()
         return confirmation
 

@@ -10,7 +10,7 @@ from trex.commands.results.stopped import Stopped
 from trex.finding.conclude import Outcome
 from trex.finding.find import OnBegin
 from trex.finding.page_pictures import Pictures
-from trex.finding.watchers import LargeProgress
+from trex.finding.watchers import large_progress
 from trex.pages.display import display_if
 from trex.search.progress import Progress, SearchProgress
 
@@ -32,7 +32,7 @@ def search(
             folders.append(folder)
             display.say(f"writing to {folder}")
 
-        pictures = Pictures(LargeProgress(display, HINT), display.say, large)
+        pictures = Pictures(large_progress(display, HINT), display.say, large)
         try:
             with session_model_available(model):
                 return work(SearchProgress(display), on_begin, pictures)

@@ -13,7 +13,7 @@ from trex.finding.check import check_plan
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.find import find, query_file, resume
 from trex.finding.page_pictures import Pictures
-from trex.finding.watchers import NO_LARGE, LargeProgress
+from trex.finding.watchers import NO_LARGE, large_progress
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.foundation.words import capitalized
@@ -177,7 +177,7 @@ def _watched(work: Callable[[Progress, Pictures], Outcome], large: bool) -> Outc
     from trex.pages.display import Display
 
     with Display() as display:
-        return work(SearchProgress(display), Pictures(LargeProgress(display, NO_LARGE), say, large))
+        return work(SearchProgress(display), Pictures(large_progress(display, NO_LARGE), say, large))
 
 
 def _end(done: Outcome, ending: Ending) -> None:
