@@ -101,7 +101,7 @@ def _gaps(pieces: list[Piece]) -> Iterator[float]:
 
 @contextmanager
 def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
-    """`trex work` that has carried out a query of the same world already."""
+    """`trex queue run` that has carried out a query of the same world already."""
     query = QUERY.format(preset=PRESET, chains=CHAINS, steps=ROUNDS)
     (place / "query.toml").write_text(query, encoding="utf-8")
     runs = place / "runs"
@@ -109,7 +109,8 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
         sys.executable,
         "-m",
         "trex.commands.shell.app",
-        "work",
+        "queue",
+        "run",
         "--runs",
         str(runs),
         "--workers",

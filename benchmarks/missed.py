@@ -3,7 +3,7 @@
     python -m benchmarks.missed queries/two_blue_spheres.toml --scenes 500 --set model.name=shipped
 
 Takes the first members of the bank of the query's world, rendered at every look (what is missing is rendered; bound
-that time with `trex bank render`). Prints one JSON line a query and look: the hits at the deciding look, how many of
+that time with `trex render bank`). Prints one JSON line a query and look: the hits at the deciding look, how many of
 them are not hits at this look, and how many are not among the scenes that this look finds likeliest: a tenth of all,
 or as many as there are hits. The last is what counts for a search: its bank chooses by rank, and samples the rest with
 a small probability.

@@ -264,7 +264,7 @@ def test_a_verb_and_one_option_more_work_in_python_and_in_the_shell(tmp_path: Pa
     field = "= 1\n"
     assert text.count(field) == 1
     namespace: dict[str, Any] = {"__name__": "greet"}
-    exec(compile(text.replace(field, field + more), "greet.py", "exec"), namespace)
+    exec(compile(text.replace(field, f"{field}    {more}"), "greet.py", "exec"), namespace)
     greet, command = namespace["VERB"].function(), namespace["VERB"].command()
     assert str(greet("Tyra", times=2)) == "hello Tyra, hello Tyra"
     assert inspect.signature(greet).parameters["loudly"].default is False

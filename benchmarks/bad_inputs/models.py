@@ -145,7 +145,19 @@ def cases() -> Iterator[Case]:
         )
     for name, data in zips():
         yield Case(f"zip: {name}", ("models", "fetch", "iep", "--from", "m.zip"), writing({"m.zip": data}))
-    train = ("train", "classifier", "--dataset", "mnist", "--epochs", "1", "--data", ".", "--out", "out")
+    train = (
+        "models",
+        "train",
+        "classifier",
+        "--dataset",
+        "mnist",
+        "--epochs",
+        "1",
+        "--data",
+        ".",
+        "--out",
+        "out",
+    )
     for name, data in idx():
         files = {
             "train-images-idx3-ubyte": data,

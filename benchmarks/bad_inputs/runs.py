@@ -116,13 +116,13 @@ def _queues() -> Iterator[Case]:
     for key, values in CHANGES.items():
         for n, value in enumerate(values):
             text = json.dumps({**QUEUED, key: value})
-            words = ("work", "--runs", "runs") if key in ("text", "overrides") and n else rebuild
+            words = ("queue", "run", "--runs", "runs") if key in ("text", "overrides") and n else rebuild
             files: dict[str, str | bytes] = {place: text}
             if words == rebuild:
                 yield Case(f"queued.json: {key}, {n}", words, writing(files), is_told=True)
     for name, data in TEXTS.items():
         yield Case(f"queued.json: {name}", rebuild, writing({place: data}), is_told=True)
-        for command in (("queue", "list"), ("top", "--once")):
+        for command in (("queue", "list"), ("queue", "watch", "--once")):
             words = (*command, "--runs", "runs")
             if data:
                 yield Case(f"queue.sqlite: {name}, {command[0]}", words, writing({"runs/queue.sqlite": data}))

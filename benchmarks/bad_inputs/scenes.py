@@ -1,4 +1,4 @@
-"""Bad scenes, pictures and questions: met by `trex render`, `trex baseline --dataset` and `trex models verify`."""
+"""Bad scenes, pictures and questions: met by `trex render scenes`, `baseline --dataset` and `models verify`."""
 
 from __future__ import annotations
 
@@ -133,10 +133,12 @@ def cases() -> Iterator[Case]:
     """Scenes are rendered, pictures are looked at, questions are asked."""
     for name, written in scene_texts():
         yield Case(
-            f"scene: {name}", ("render", "scene.json", "--preset", "draft"), writing({"scene.json": written})
+            f"scene: {name}",
+            ("render", "scenes", "scene.json", "--preset", "draft"),
+            writing({"scene.json": written}),
         )
     for name, make in not_files("scene.json"):
-        yield Case(f"scene: {name}", ("render", "scene.json"), make)
+        yield Case(f"scene: {name}", ("render", "scenes", "scene.json"), make)
     files: dict[str, str | bytes] = {
         "query.toml": QUERY,
         IMAGE: good_png(),

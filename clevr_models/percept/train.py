@@ -1,4 +1,4 @@
-"""Trains the shipped model: pictures, objects, calibration (`trex train clevr`)."""
+"""Trains the shipped model: pictures, objects, calibration (`trex models train clevr`)."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _history(start: Path | None, settings: Settings) -> list[object]:
         options.append(f"--limit {settings.limit}")
     if settings.start:
         options.append("--start WEIGHTS_BEFORE")
-    command = " ".join(("trex train clevr --dataset DATASET --out OUT", *options))
+    command = " ".join(("trex models train clevr --dataset DATASET --out OUT", *options))
     return [*before, {"command": command, **asdict(settings)}]
 
 

@@ -64,7 +64,7 @@ def load_scenes(dataset: Path, split: str, limit: int | None = None) -> Scenes:
     """The first `limit` scenes of a split with their pictures, in index order; more may still be rendered."""
     records = _scene_records(dataset, split)[:limit]
     if not records:
-        raise InputError(f"{dataset} has no scenes of split {split!r}; render some: trex dataset render")
+        raise InputError(f"{dataset} has no scenes of split {split!r}; render some: trex render dataset")
     folder = dataset / "images" / split
     with _explained(f"{dataset}: a scene of split {split!r}"):
         indices = [whole(record["image_index"], "image_index") for record in records]
@@ -144,7 +144,7 @@ def load_questions(dataset: Path, split: str) -> tuple[QuestionRecord, ...]:
     """All questions of a split."""
     path = dataset / "questions" / f"CLEVR_{split}_questions.json"
     if not path.exists():
-        raise InputError(f"{path} does not exist; make the questions first: trex dataset render")
+        raise InputError(f"{path} does not exist; make the questions first: trex render dataset")
     with _explained(f"{path}: a question"):
         return tuple(_question_record(q) for q in _records(path, "questions"))
 

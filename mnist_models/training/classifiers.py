@@ -1,4 +1,4 @@
-"""Training of classifiers (`trex train classifier`), their losses, views of few pictures, and fine-tuning.
+"""Training of classifiers (`trex models train classifier`), their losses, views of few pictures, and fine-tuning.
 
 Adam at its defaults and batches of 128, as in the paper; its up to 100 epochs are fewer here, because the learning
 rate falls to zero along a cosine.

@@ -1,4 +1,4 @@
-"""Training of decoders (`trex train vae | beta-vae | gan`): Adam, batches of 128.
+"""Training of decoders (`trex models train vae | beta-vae | gan`): Adam, batches of 128.
 
 The VAE is trained as in the paper. The beta-VAE's loss is, as a mean over the batch, BCE summed over pixels +
 beta * min(1, step / anneal) * KL(q(z|x) || N(0, I)) (Slack et al. 2021 print none; Higgins et al. 2017, equation 4,

@@ -109,7 +109,7 @@ def model_name(kind: str, dataset: str, included: tuple[int, ...], n_classes: in
 def command(settings: Settings, plan: Plan) -> str:
     """The command that trains these weights."""
     kind = "classifier" if settings.model in CLASSIFIERS else settings.model
-    words = ["trex train", kind, f"--dataset {settings.dataset}"]
+    words = ["trex models train", kind, f"--dataset {settings.dataset}"]
     if kind != settings.model:
         words.append(f"--network {settings.model}")
     if isinstance(settings, BetaVaeSettings):

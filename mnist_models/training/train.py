@@ -1,4 +1,4 @@
-"""Trains a model of this world and saves its weights with a card (`trex train vae | gan | beta-vae | classifier`)."""
+"""Trains a model of this world and saves its weights with a card (`trex models train KIND`)."""
 
 from __future__ import annotations
 

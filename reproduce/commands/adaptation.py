@@ -93,7 +93,7 @@ def overconfidence(
     ] = "mnist-gan",
     draws: Annotated[int, typer.Option(help="Number of drawings.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the drawings.")] = 0,
-    data: Annotated[Path | None, typer.Option(help="The folder of MNIST, as in trex train.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The folder of MNIST, as in trex models train.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count confident mistakes on MNIST's test set and on drawings, of networks before and after adaptation."""

@@ -15,7 +15,9 @@ def fid(
     features: Annotated[
         str, typer.Option(help="A classifier of the same data set, or Inception's weights (.pth).")
     ],
-    data: Annotated[Path | None, typer.Option(help="The folder of the data set, as in trex train.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of the data set, as in trex models train.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     as_json: AsJson = False,
 ) -> None:

@@ -34,7 +34,7 @@ def _numbers(value: object) -> object:
 
 
 def _trainings(commands: Sequence[str]) -> Sequence[str]:
-    """The words after `trex train`, if they name a training and options that stay in the cache."""
+    """The words after `trex models train`, if they name a training and options that stay in the cache."""
     for command in commands:
         name, *options = shlex.split(command) or [""]
         if name not in TRAININGS:
@@ -56,7 +56,7 @@ Settings = dict[str, Value | tuple[Value, ...]]  # dotted keys of the query
 class CellSection(Section):
     """One cell: its name, its settings, and the published mean (and deviation) of each answer named.
 
-    `train`: models to train first, as words after `trex train`.
+    `train`: models to train first, as words after `trex models train`.
     """
 
     name: Annotated[str, Field(pattern=r"^[\w+ -][\w.+ -]{0,59}$")]

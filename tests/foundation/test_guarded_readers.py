@@ -283,7 +283,7 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
     for word in ("c" * 100_000, "a\nb\x07"):
         path = tmp_path / "scene.json"
         path.write_text(json.dumps({**scene, "objects": [item | {"shape": word}]}))
-        result = trex("render", path)
+        result = trex("render", "scenes", path)
         (line,) = result.stderr.rstrip("\n").split("\n")
         assert line.startswith("error: ") and line.isprintable() and len(line) < 2500
     assert one_line("a\nb\x07" + "x" * 10_000).startswith("a b\\x07xx")
@@ -299,6 +299,6 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
     ],
 )
 def test_a_number_that_nothing_can_be_rendered_with_is_refused(words: str, says: str, tmp_path: Path) -> None:
-    result = trex("render", "--prior", "1", "--out", tmp_path / "out", words)
+    result = trex("render", "scenes", "--prior", "1", "--out", tmp_path / "out", words)
     assert result.exit_code == 2
     assert says in result.stderr

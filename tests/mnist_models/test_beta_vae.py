@@ -208,7 +208,7 @@ def test_the_card_says_what_was_trained_and_loading_gives_both_halves(folder: Pa
     assert path.name == "signs-beta-vae.safetensors"
     assert card["picture"] == [32, 32, 3] and card["latent"] == 4 and "research" in str(card["licence"])
     assert str(card["command"]).startswith(
-        "trex train beta-vae --dataset signs --latent 4 --beta 2 --anneal 4 --seed 1 --epochs 1"
+        "trex models train beta-vae --dataset signs --latent 4 --beta 2 --anneal 4 --seed 1 --epochs 1"
     )
     pictures = load_data("signs", "test", folder).images[:3].astype(np.float32) / np.float32(255)
     both = load_autoencoder(str(path))

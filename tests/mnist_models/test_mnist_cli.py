@@ -1,4 +1,4 @@
-"""`trex train vae | gan | classifier` from the command line."""
+"""`trex models train vae | gan | classifier` from the command line."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         "cpu",
     ]
     out = ["--out", str(tmp_path / "out")]
-    made = trex("train", "classifier", *small, *out, "--network", "lenet")
+    made = trex("models", "train", "classifier", *small, *out, "--network", "lenet")
     assert made.exit_code == 0, made.output
     assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
     weights = tmp_path / "out" / "fashion-lenet.safetensors"
     assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
-    made = trex("train", "vae", *small, *out, "--without", "Trouser, 9")
+    made = trex("models", "train", "vae", *small, *out, "--without", "Trouser, 9")
     assert made.exit_code == 0, made.output
     card = json.loads((tmp_path / "out" / "fashion-vae-without-1-9.json").read_text())
-    assert card["command"].startswith("trex train vae --dataset fashion --without Trouser,9")
+    assert card["command"].startswith("trex models train vae --dataset fashion --without Trouser,9")
 
 
 @pytest.mark.usefixtures("signs")
@@ -61,7 +61,7 @@ def test_bad_input_ends_with_2_before_anything_is_written(
     folder: Path, tmp_path: Path, words: list[str], message: str
 ) -> None:
     out = tmp_path / "out"
-    found = trex("train", *words, "--data", folder, "--out", out)
+    found = trex("models", "train", *words, "--data", folder, "--out", out)
     assert found.exit_code == 2 and message in found.stderr
     assert not list(out.glob("*"))
 
@@ -77,10 +77,10 @@ def test_signs_are_trained_by_the_same_commands(tmp_path: Path) -> None:
         str(tmp_path / "out"),
     ]
     common += ["--epochs", "1", "--batch-size", "24", "--device", "cpu"]
-    made = trex("train", "classifier", *common, "--network", "resnet18-16", "--json")
+    made = trex("models", "train", "classifier", *common, "--network", "resnet18-16", "--json")
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout)["figures"]["held_out"]["n"] == 12
-    made = trex("train", "beta-vae", *common, "--latent", "3", "--beta", "0.4", "--anneal", "2")
+    made = trex("models", "train", "beta-vae", *common, "--latent", "3", "--beta", "0.4", "--anneal", "2")
     assert made.exit_code == 0, made.output
     card = json.loads((tmp_path / "out" / "signs-beta-vae.json").read_text())
     assert card["settings"]["latent"] == 3 and card["settings"]["beta"] == 0.4

@@ -174,7 +174,7 @@ def test_a_classifier_learns_the_bars_and_its_card_is_true(folder: Path, tmp_pat
     assert card["parameters"] == 1_199_882 and card["labels"] == list(test.names)
     assert card["settings"]["data"] == load_data("mnist", "train", folder).sha256
     assert card["command"] == (
-        "trex train classifier --dataset mnist --seed 1 --epochs 20 --batch-size 10 --device cpu --threads 1"
+        "trex models train classifier --dataset mnist --seed 1 --epochs 20 --batch-size 10 --device cpu --threads 1"
     )
 
 

@@ -14,7 +14,7 @@ from reproduce.commands.adaptation import adda
 from reproduce.experiments.experiment_file import QUERIES, cells, read_experiment
 from tests.references.official_clevr import data_file
 from trex.artifacts.card import read_card
-from trex.commands.data import train_app
+from trex.commands.training import train_app
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.quality import classifier_figures

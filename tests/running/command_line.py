@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from typer import Typer
 from typer.main import get_command
@@ -23,6 +23,15 @@ class Command(Protocol):
 def _command(app: Typer) -> Command:
     """The whole command, built once: typer's own runner builds it for every call, in a tenth of a second."""
     return get_command(app)
+
+
+@cache
+def whole() -> Any:
+    """The group `trex` with every command loaded, which a call of `trex` is not."""
+    group: Any = get_command(app)
+    for name in group.list_commands(None):
+        group.get_command(None, name)
+    return group
 
 
 def trex(*words: object) -> Result:

@@ -1,4 +1,4 @@
-"""`trex work` as a process of its own, and the processes below it, for the tests that kill them."""
+"""`trex queue run` as a process of its own, and the processes below it, for the tests that kill them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ WORKER, HEAD = "ray::RayWorker", "gcs_server"
 
 
 def start_work(folder: Path, *options: str, inside: str = "") -> subprocess.Popen[str]:
-    """`trex work --until-empty` on FOLDER/runs, inside a network namespace; what it says goes to FOLDER/work.log."""
+    """`trex queue run --until-empty` on FOLDER/runs, inside a network namespace; its messages go to FOLDER/work.log."""
     place = ["ip", "netns", "exec", inside] if inside else []
     words = [
         *place,
         *TREX,
-        "work",
+        "queue",
+        "run",
         "--runs",
         str(folder / "runs"),
         "--until-empty",

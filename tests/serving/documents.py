@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from trex.commands.shell.app import app
+from tests.running.command_line import whole
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
@@ -74,7 +74,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def complaint(words: list[str]) -> str:
     """Why the command line does not parse; "" if it does. Nothing runs."""
-    command: Any = typer.main.get_command(app)
+    command: Any = whole()
     try:
         while hasattr(command, "resolve_command"):
             _, command, words = command.resolve_command(command.context_class(command), words)
@@ -86,7 +86,7 @@ def complaint(words: list[str]) -> str:
 
 def unknown_words(words: list[str]) -> list[str]:
     """Commands and options among the words that do not exist; arguments are not looked at."""
-    command: Any = typer.main.get_command(app)
+    command: Any = whole()
     while hasattr(command, "commands") and words:
         if words[0] not in command.commands:
             return words[:1]

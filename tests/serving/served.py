@@ -1,4 +1,4 @@
-"""`trex serve` in a thread of the test, and requests that go out as they are written."""
+"""`trex queue serve` in a thread of the test, and requests that go out as they are written."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def select(banks: Iterable[StoredBank], prefixes: Iterable[str]) -> frozenset[st
         found = [name for name in names if prefix and name.startswith(prefix)]
         if len(found) != 1:
             what = f"{len(found)} banks begin" if found else "no bank begins"
-            raise InputError(f"{what} with {prefix[:40]!r}; see them with trex bank list")
+            raise InputError(f"{what} with {prefix[:40]!r}; see them with trex cache banks")
         chosen.add(found[0])
     return frozenset(chosen)
 

@@ -78,7 +78,7 @@ def not_kept(error: OSError, path: Path) -> NoReturn:
     """The error for a picture or scene that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise DiskFullError(
-            f"no space left on the disk of {path}; {KEPT}. Free some space (trex bank prune), and give the same "
+            f"no space left on the disk of {path}; {KEPT}. Free some space (trex cache prune-banks), and give the same "
             "command again"
         ) from error
     raise RunError(

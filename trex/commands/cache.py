@@ -1,4 +1,4 @@
-"""Show the cache, and delete pictures from it."""
+"""Show the cache and its banks of scenes, and delete from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trex.commands.cache_banks import banks, prune_banks
 from trex.commands.shell.result import AsJson, print_result
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -15,7 +16,9 @@ from trex.foundation.words import counted
 if TYPE_CHECKING:
     from trex.render.cache_folder import Amount
 
-cache_app = typer.Typer(invoke_without_command=True, help="Show the cache, and delete pictures from it.")
+cache_app = typer.Typer(
+    invoke_without_command=True, help="Show the cache and its banks of scenes, and delete from it."
+)
 
 
 @cache_app.callback()
@@ -95,5 +98,8 @@ def _words(amount: Amount) -> str:
 
     return f"{counted(amount.entries, 'picture')} ({size_words(amount.size)})"
 
+
+cache_app.command("banks")(banks)
+cache_app.command("prune-banks")(prune_banks)
 
 COMMAND = cache_app

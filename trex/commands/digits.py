@@ -1,4 +1,4 @@
-"""`trex train vae | gan | beta-vae | classifier`: models for the worlds of digits and garments."""
+"""`trex models train vae | gan | beta-vae | classifier`: models for the worlds of digits and garments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List, fetch, convert and verify models."""
+"""List, fetch, convert, verify and train models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from trex.commands.shell.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
 from trex.commands.shell.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, print_result
+from trex.commands.training import train_app
 from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.percent import percent, percent_interval
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Measured = tuple[str, str, AccuracyShare]  # source, type, accuracy
 
-models_app = typer.Typer(no_args_is_help=True, help="List, fetch, convert and verify models.")
+models_app = typer.Typer(no_args_is_help=True, help="List, fetch, convert, verify and train models.")
 FETCHED = ("relation-network", "iep", "resnet101")
 MIB = 1 << 20
 
@@ -193,5 +194,7 @@ def _text(check: AccuracyCheck) -> str:
     lines += (f"note: {note}" for note in check.notes)
     return "\n".join([*lines, *check.sentences()])
 
+
+models_app.add_typer(train_app, name="train")
 
 COMMAND = models_app

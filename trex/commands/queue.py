@@ -1,4 +1,4 @@
-"""Queue queries, and see, order and cancel them."""
+"""Queue many queries; run, watch and serve the queue."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from trex.commands.queue_run import Runs, run, serve, watch
 from trex.commands.shell.options import refuse
 from trex.commands.shell.result import AsJson, note, print_result
 from trex.commands.shell.trust import TrustQuery, trust_queries
@@ -17,21 +18,14 @@ from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.runs.place import RUNS
 
-queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex work` runs them.")
+queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
 SHOWN = 10  # entries that a command names; --json names all
-Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
 Ids = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID...", help="IDs that `trex queue list` shows; a unique prefix is enough."),
 ]
 Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
 OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
-
-
-def check_runs(runs: Path) -> None:
-    """InputError unless the folder of runs is there."""
-    if not runs.is_dir():
-        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
 
 
 @queue_app.command()
@@ -76,7 +70,7 @@ def add(
     ]
     repeated = len(requests) - len(added)
     repeats = f", {repeated} repeated in this command" if repeated else ""
-    lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex work")
+    lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex queue run")
     print_result(
         [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
     )
@@ -246,5 +240,8 @@ def _first(lines: Sequence[str]) -> list[str]:
     more = [f"... and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     return [*lines[:SHOWN], *more]
 
+
+for command in (run, watch, serve):
+    queue_app.command()(command)
 
 COMMAND = queue_app

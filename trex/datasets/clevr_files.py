@@ -167,7 +167,7 @@ class ClevrFiles:
             and path.suffix.lower() == GROWING
             and path.stem in {*self._folders, *planned(self.folder)}
         ):
-            split = path.stem  # `trex dataset render` writes it
+            split = path.stem  # `trex render dataset` writes it
         elif not match and path.parent != inside:
             split = path.parent.name
         return RecordFile(path, inside, path.relative_to(self.folder).as_posix(), source, split)
@@ -219,7 +219,7 @@ def split_of(name: str) -> str:
 
 
 def planned(folder: Path) -> set[str]:
-    """The splits that `trex dataset render` has made or is making here."""
+    """The splits that `trex render dataset` has made or is making here."""
     return {path.name.removesuffix(".plan.json") for path in folder.glob("*.plan.json")}
 
 

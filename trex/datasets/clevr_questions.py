@@ -90,7 +90,7 @@ class AskedFolder:
 def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
     """The questions of a folder; InputError if it lacks a split, a file is damaged, or no question is usable.
 
-    Questions of `CLEVR_*_questions.json` are CLEVR's own, unless `trex dataset render` has made the folder; every
+    Questions of `CLEVR_*_questions.json` are CLEVR's own, unless `trex render dataset` has made the folder; every
     other file is a source of its own, named by the part before the split (CLOSURE_val_questions.json).
     """
     if options.limit is not None and options.limit < 1:

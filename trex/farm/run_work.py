@@ -1,4 +1,4 @@
-"""Runs `trex work` with given options until the queue is empty or the user stops it, and shows its progress."""
+"""Runs `trex queue run` with given options until the queue is empty or the user stops it, and shows its progress."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: b
     """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
     check_free(runs)
     pool = make_pool(runs, workforce)
-    stopped = f"stopped; every draw is kept and the queries are queued again. Resume: trex work --runs {runs}"
+    stopped = (
+        f"stopped; every draw is kept and the queries are queued again. Resume: trex queue run --runs {runs}"
+    )
     with stoppable(lambda: [stopped]), Display() as display:
         farm = Farm(runs, pool, display.say, lease_s)
         return farm.run(until_empty=until_empty, show=WorkProgress(display))

@@ -1,7 +1,7 @@
 """Status files of a farm and its runs, which the process that does the work rewrites about every second.
 
-`RUN/status.json` describes a run, `RUNS/.farm/OWNER.json` one `trex work` and its workers. No draw depends on them: a
-missing or truncated file counts as no status, and is soon rewritten.
+`RUN/status.json` describes a run, `RUNS/.farm/OWNER.json` one `queue run` and its workers. No draw depends on them:
+a missing or truncated file counts as no status, and is soon rewritten.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class FarmStatus:
-    """One `trex work`: its workers, and the number of tasks that were repeated because their worker was lost."""
+    """One `trex queue run`: its workers, and the number of tasks that were repeated because their worker was lost."""
 
     owner: str
     host: str
@@ -77,14 +77,14 @@ def write_run_status(run: Path, status: RunStatus) -> None:
 
 
 def write_farm_status(runs: Path, status: FarmStatus) -> None:
-    """Rewrite the status file of one `trex work` below the runs folder."""
+    """Rewrite the status file of one `trex queue run` below the runs folder."""
     with suppress(OSError):
         (runs / FARM).mkdir(exist_ok=True)
     _write(_farm_file(runs, status.owner), asdict(status))
 
 
 def remove_farm_status(runs: Path, owner: str) -> None:
-    """Delete the status file of a `trex work` that ends."""
+    """Delete the status file of a `trex queue run` that ends."""
     with suppress(OSError):  # in a folder that is not writable, the file simply goes stale
         _farm_file(runs, owner).unlink(missing_ok=True)
 
@@ -98,7 +98,7 @@ def read_run_status(run: Path) -> RunStatus | None:
 
 
 def read_farm_statuses(runs: Path) -> list[FarmStatus]:
-    """The status of every `trex work`. Killed ones leave theirs behind: check `updated`."""
+    """The status of every `trex queue run`. Killed ones leave theirs behind: check `updated`."""
     found = []
     for path in sorted((runs / FARM).glob("*.json")):
         try:

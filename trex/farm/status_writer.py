@@ -1,4 +1,4 @@
-"""Writes the status of one `trex work` and its searches about every second, for `trex top`, pages and /metrics."""
+"""Writes the status of one `trex queue run` and its searches about every second, for viewers, pages and /metrics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StatusWriter:
         self._moments.pop(job.name, None)
 
     def close(self) -> None:
-        """Remove the status of this `trex work`."""
+        """Remove the status of this `trex queue run`."""
         remove_farm_status(self._runs, self._owner)
 
     def _write_run(self, job: RunningSearch, workers: int) -> None:

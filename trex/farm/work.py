@@ -1,4 +1,4 @@
-"""`trex work`: claims queries, has workers run them, and marks each as done, failed or released."""
+"""`trex queue run`: claims queries, has workers run them, and marks each as done, failed or released."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Show = Callable[
 
 @dataclass(frozen=True)
 class WorkOutcome:
-    """The number of queries that one `trex work` finished, and of those that failed."""
+    """The number of queries that one `trex queue run` finished, and of those that failed."""
 
     done: int = 0
     failed: int = 0
 
 
 class Farm:
-    """One `trex work`: runs as many queries at once as its workers need, each leased from the queue."""
+    """One `trex queue run`: runs as many queries at once as its workers need, each leased from the queue."""
 
     def __init__(self, runs: Path, pool: Pool, say: Say, lease_s: float, now: Clock = time.time) -> None:
         self._runs, self._pool, self._say, self._lease_s, self._now = runs, pool, say, lease_s, now
@@ -175,7 +175,7 @@ class Farm:
             self._say(f"{name}: failed: {why}")
 
     def _postpone(self, name: str, error: RunInUse) -> None:
-        """Release the entry and retry later: a `trex work` suspended beyond its lease still holds the run's lock."""
+        """Release the entry and retry later: a process suspended beyond its lease still holds the run's lock."""
         seconds = self._lease_s / RENEWALS
         self._postponed[name] = self._now() + seconds
         self._say(f"{name}: released, will be retried in {seconds:.0f} s: {error}")

@@ -50,7 +50,7 @@ def listen(address: str, port: int) -> socket.socket:
     return listening
 
 
-def check_installed(command: str = "trex serve") -> None:
+def check_installed(command: str = "trex queue serve") -> None:
     """Raise InputError if the packages of the web server, which this command needs, are missing."""
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "farm", f"{command} needs {module}")

@@ -57,7 +57,7 @@ def test_the_permissions_of_all_files_follow_the_umask(
     (place / "q.toml").write_text(QUERY)
     run = place / "runs" / "one"
     trex_done("find", place / "q.toml", "--out", run, "--no-large")
-    trex_done("bank", "render", place / "q.toml", "--scenes", 16, "--look", "fake")
+    trex_done("render", "bank", place / "q.toml", "--scenes", 16, "--preset", "fake")
     trex_done("export", run, "--format", "coco")
     trex_done("report", run, "--format", "netcdf")
     trex_done("queue", "add", place / "q.toml", "--runs", place / "queued")

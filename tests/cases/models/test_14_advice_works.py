@@ -19,7 +19,7 @@ from trex.api.models.given import overrides_of
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
-from trex.commands.data import object_range
+from trex.commands.render import object_range
 from trex.farm.queue.sweep import combinations
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse

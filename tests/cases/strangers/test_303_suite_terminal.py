@@ -101,7 +101,7 @@ def test_a_folder_whose_name_is_evil(kind: str, made: Path, tmp_path: Path) -> N
     place = shutil.copytree(made, tmp_path / f"run {EVIL[kind]}")
     for words in (["report", place], ["resume", place], ["queue", "list", "--runs", place]):
         assert is_clean(trex(*words).output.replace(FORGED, "")), words
-    assert trex_done("top", "--once", "--runs", place.parent).output
+    assert trex_done("queue", "watch", "--once", "--runs", place.parent).output
 
 
 def test_what_a_person_writes_is_shown_as_it_is() -> None:

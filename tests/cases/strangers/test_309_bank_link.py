@@ -82,7 +82,7 @@ def test_a_folder_of_scenes_that_is_a_link(
     with pytest.raises(TrexError, match="link"):
         filled(prior, tmp_path / "shared")
     shutil.copytree(tmp_path / "first" / names[1], tmp_path / "shared" / names[1], dirs_exist_ok=True)
-    trex_done("bank", "prune", "--all", "--folder", tmp_path / "shared")
+    trex_done("cache", "prune-banks", "--all", "--bank", tmp_path / "shared")
     assert mine.read_text() == "mine\n" and len(list(elsewhere.iterdir())) == 1
 
 
@@ -123,14 +123,14 @@ def test_a_bank_whose_folder_is_a_link(
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "shared" / names[1]).symlink_to(tmp_path / "elsewhere")
     words = [
-        "bank",
         "render",
+        "bank",
         tmp_path / "q.toml",
-        "--look",
+        "--preset",
         "fake",
         "--scenes",
         N,
-        "--folder",
+        "--bank",
         tmp_path / "shared",
     ]
     refused(trex(*words), "symbolic link", "delete the link")

@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 from tests.clevr_models.chat.test_chat_search import SERVED, red_things
-from tests.running.command_line import trex
+from tests.running.command_line import trex, whole
 from tests.running.runs import write_query
 from tests.serving.chat_server import ChatServer, Fault, chat_server
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
-from trex.commands.shell.app import app
 
 SERVE = "serve"
 # Of this process alone: another that runs the same tests has its own in its list of processes.
@@ -42,21 +40,21 @@ report {tmp}/run --fail-if found --junit {tmp}/junit.xml
 suite add {tmp}/run --to {tmp}/suite
 suite run {tmp}/suite --model openai:planted --endpoint {url} --max-requests 9999
 baseline {tmp}/query.toml --rendered 3 --out {tmp}/baseline
-mark {tmp}/baseline --export {tmp}/mark.html
+label {tmp}/baseline --export {tmp}/mark.html
 queue add {tmp}/query.toml --set search.seed=5
 queue list
-work --until-empty
+queue run --until-empty
 audit openai:planted --endpoint {url} --max-requests 9999 --out {tmp}/audit --world 9
 repair identify {tmp}/query.toml --out {tmp}/repair
 repair report {tmp}/repair
 models list
 models verify openai:planted --dataset {tmp}
-train classifier --dataset nothing
-render {tmp}/query.toml --out {tmp}/pictures
-dataset render {tmp}/data --train 1
-bank list
+models train classifier --dataset nothing
+render scenes {tmp}/query.toml --out {tmp}/pictures
+render dataset --out {tmp}/data --objects x
+cache banks
 cache
-top --once --runs {tmp}/runs
+queue watch --once --runs {tmp}/runs
 doctor
 """
 
@@ -101,12 +99,12 @@ def calls(tmp_path: Path, url: str) -> list[list[str]]:
 
 
 def test_every_command_is_called(tmp_path: Path) -> None:
-    known = set(vars(get_command(app))["commands"])
+    known = set(whole().commands)
     assert {words[0] for words in calls(tmp_path, "")} == known - {SERVE}
 
 
 def served(runs: Path) -> str:
-    """What `trex serve`, which does not end, has printed when it is told to end, once it has said its address."""
+    """What `trex queue serve`, which does not end, has printed when it is told to end, once it has said its address."""
     words = [sys.executable, "-m", "trex", SERVE, "--port", "0", "--runs", str(runs)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None

@@ -137,7 +137,9 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_made(
     with small_bank(tmp_path) as bank:
         with monkeypatch.context() as patch:
             patch.setattr("trex.render.cache.os.fsync", _full)
-            with pytest.raises(DiskFullError, match=r"everything rendered before is kept.*trex bank prune"):
+            with pytest.raises(
+                DiskFullError, match=r"everything rendered before is kept.*trex cache prune-banks"
+            ):
                 bank.render(40)
         assert len(picture_bytes(path)) == bank.count() == 16
         bank.render(40)

@@ -329,7 +329,7 @@ def test_an_argument_that_is_not_utf8_is_refused_before_anything_else(
     refused(trex("queue", "add", "query.toml"), "its path is not UTF-8 text")
 
 
-@pytest.mark.parametrize("words", [["queue", "list", "--limit"], ["top", "--once", "--rows"]])
+@pytest.mark.parametrize("words", [["queue", "list", "--limit"], ["queue", "watch", "--once", "--rows"]])
 def test_more_rows_than_a_queue_can_have_are_refused(words: list[str]) -> None:
     result = trex(*words, 10**30)
     assert result.exit_code == 2 and words[-1] in result.stderr and "1000000" in result.stderr

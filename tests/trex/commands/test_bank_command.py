@@ -1,4 +1,4 @@
-"""`trex bank`: what it renders, lists and deletes, and what it refuses."""
+"""`trex render bank`, `trex cache banks`: what they render, lists and deletes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trex.render.picture import Picture
 from trex.scenes.scene import Scene
 from trex.worlds.query_plan import check
 
-FAKE = ("--look", "fake")
+FAKE = ("--preset", "fake")
 
 
 @pytest.fixture(autouse=True)
@@ -31,12 +31,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rendered(*words: object) -> dict[str, object]:
-    told: dict[str, object] = json.loads(trex_done("bank", "render", *words, *FAKE, "--json").stdout)
+    told: dict[str, object] = json.loads(trex_done("render", "bank", *words, *FAKE, "--json").stdout)
     return told
 
 
 def listed(*words: object) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(trex_done("bank", "list", *words, "--json").stdout)["banks"]
+    found: list[dict[str, object]] = json.loads(trex_done("cache", "banks", *words, "--json").stdout)["banks"]
     return found
 
 
@@ -46,7 +46,7 @@ def test_a_bank_is_rendered_once_and_grows(place: Path) -> None:
     assert Path(str(first["path"])).parent == place / "cache" / "banks"
     grown = rendered("query.toml", "--scenes", 7)
     assert (grown["bank"], grown["scenes"], grown["rendered_now"]) == (first["bank"], 7, 3)
-    again = trex_done("bank", "render", "query.toml", "--scenes", 7, *FAKE)
+    again = trex_done("render", "bank", "query.toml", "--scenes", 7, *FAKE)
     assert "7 scenes at fake, 0 of them rendered now" in again.stdout
     assert "scenes in the bank 7/7" in again.stderr
 
@@ -72,7 +72,7 @@ def test_worlds_by_name_and_by_settings(place: Path) -> None:
         "5 objects, no cube", "3 to 10 objects", "2 objects", "2 objects", "2 objects, cone introduced"
     ]  # fmt: skip
     assert len({one["bank"] for one in worlds}) == 5
-    assert trex_done("bank", "list").stdout.count(" 1 scene ") == 5
+    assert trex_done("cache", "banks").stdout.count(" 1 scene ") == 5
 
 
 def test_no_model_is_needed(place: Path) -> None:
@@ -81,19 +81,19 @@ def test_no_model_is_needed(place: Path) -> None:
 
 
 def test_another_folder(place: Path) -> None:
-    told = rendered("query.toml", "--scenes", 2, "--folder", "shared")
-    assert [one["bank"] for one in listed("--folder", "shared")] == [told["bank"]]
+    told = rendered("query.toml", "--scenes", 2, "--bank", "shared")
+    assert [one["bank"] for one in listed("--bank", "shared")] == [told["bank"]]
     assert listed() == []
 
 
 def test_prune_by_prefix_and_all(place: Path) -> None:
     names = [str(rendered("query.toml", "--scenes", 2, "--seed", seed)["bank"]) for seed in range(3)]
-    assert "deleted 0 banks (0 bytes); 3 banks" in trex_done("bank", "prune").stdout
-    assert "deleted 1 bank" in trex_done("bank", "prune", names[1][:10]).stdout
+    assert "deleted 0 banks (0 bytes); 3 banks" in trex_done("cache", "prune-banks").stdout
+    assert "deleted 1 bank" in trex_done("cache", "prune-banks", names[1][:10]).stdout
     assert {one["bank"] for one in listed()} == {names[0], names[2]}
-    assert "deleted 0 banks" in trex_done("bank", "prune", "--older-than", "1h").stdout
-    assert "deleted 1 bank" in trex_done("bank", "prune", "--max-size", listed()[1]["bytes"]).stdout
-    done = json.loads(trex_done("bank", "prune", "--all", "--json").stdout)
+    assert "deleted 0 banks" in trex_done("cache", "prune-banks", "--older-than", "1h").stdout
+    assert "deleted 1 bank" in trex_done("cache", "prune-banks", "--max-size", listed()[1]["bytes"]).stdout
+    done = json.loads(trex_done("cache", "prune-banks", "--all", "--json").stdout)
     assert (len(done["deleted"]), done["left"], done["in_use"]) == (1, [], [])
     assert listed() == []
 
@@ -101,10 +101,10 @@ def test_prune_by_prefix_and_all(place: Path) -> None:
 def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
     path = Path(str(rendered("query.toml", "--scenes", 2)["path"]))
     (path / "bank.json").write_text("{")
-    result = trex_done("bank", "list")
+    result = trex_done("cache", "banks")
     assert "no usable bank.json" in result.stdout and "note: " in result.stderr
-    refused(trex("bank", "render", "query.toml", "--scenes", 2, *FAKE), "bank.json", "delete this file")
-    trex_done("bank", "prune", path.name)
+    refused(trex("render", "bank", "query.toml", "--scenes", 2, *FAKE), "bank.json", "delete this file")
+    trex_done("cache", "prune-banks", path.name)
     assert not path.exists()
 
 
@@ -122,17 +122,17 @@ def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_written(
     words: Sequence[object], told: str, place: Path
 ) -> None:
-    refused(trex("bank", "render", *words, *FAKE), told)
+    refused(trex("render", "bank", *words, *FAKE), told)
     assert listed() == []
 
 
 def test_an_unknown_look_is_refused_with_the_known_ones() -> None:
-    refused(trex("bank", "render", "demo", "--scenes", 2, "--look", "sketchy"), "did you mean 'sketch'?")
+    refused(trex("render", "bank", "demo", "--scenes", 2, "--preset", "sketchy"), "did you mean 'sketch'?")
 
 
 def test_the_limit_is_refused_if_it_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREX_BANK_MAX", "lots")
-    refused(trex("bank", "render", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is not a size")
+    refused(trex("render", "bank", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is not a size")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -152,7 +152,7 @@ def test_a_stop_keeps_all_and_says_how_to_go_on(
     try:
         with monkeypatch.context() as patch:
             patch.setattr(FakeRenderer, "render", stopped)
-            result = trex("bank", "render", "query.toml", "--scenes", 50, *FAKE)
+            result = trex("render", "bank", "query.toml", "--scenes", 50, *FAKE)
     finally:
         signal.signal(signal.SIGINT, before)
     assert result.exit_code == 130

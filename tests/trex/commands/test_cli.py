@@ -99,20 +99,22 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
 
 
 def test_render_refuses_what_holds_no_scene(tmp_path: Path) -> None:
-    assert "nothing to render" in trex("render", "--out", tmp_path / "out").stderr
+    assert "nothing to render" in trex("render", "scenes", "--out", tmp_path / "out").stderr
     (tmp_path / "scene.json").write_text("[]")
-    assert trex("render", tmp_path / "scene.json").exit_code == 2
-    assert trex("render", tmp_path / "none.json").exit_code == 2
-    assert trex("render", "--prior", "1", "--objects", "many").exit_code == 2
+    assert trex("render", "scenes", tmp_path / "scene.json").exit_code == 2
+    assert trex("render", "scenes", tmp_path / "none.json").exit_code == 2
+    assert trex("render", "scenes", "--prior", "1", "--objects", "many").exit_code == 2
 
 
 @pytest.mark.blender
 def test_render_from_the_prior_and_again_from_its_own_json(tmp_path: Path) -> None:
-    first = trex("render", "--prior", "2", "--preset", "draft", "--device", "cpu", "--out", tmp_path / "a")
+    first = trex(
+        "render", "scenes", "--prior", "2", "--preset", "draft", "--device", "cpu", "--out", tmp_path / "a"
+    )
     assert first.exit_code == 0, first.stderr
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert names == [f"scene_00000{k}.{end}" for k in (0, 1) for end in ("json", "mask.png", "png")]
-    again = trex("render", tmp_path / "a" / "scene_000001.json", "--preset", "draft", "--device", "cpu",
+    again = trex("render", "scenes", tmp_path / "a" / "scene_000001.json", "--preset", "draft", "--device", "cpu",
                  "--out", tmp_path / "b")  # fmt: skip
     assert again.exit_code == 0, again.stderr
     for name in ("scene_000001.png", "scene_000001.mask.png"):

@@ -186,5 +186,5 @@ def test_work_exits_1_if_an_entry_failed(tmp_path: Path, monkeypatch: pytest.Mon
         raise ModelError("the model is gone")
 
     monkeypatch.setattr("trex.worlds.shipped.clevr_plan.open_model", broken)
-    result = trex("work", "--until-empty", "--json")
+    result = trex("queue", "run", "--until-empty", "--json")
     assert (result.exit_code, json.loads(result.stdout)) == (1, {"done": 0, "failed": 1}), result.output

@@ -40,9 +40,9 @@ CASES = [
     *((["check", "Why?"], x, x[0]) for x in [("--model", "fake"), ("--endpoint", "a"), ("--set", "search.seed=2")]),
     (["check", "Why?"], ("--max-requests", "3"), "--max-requests"),
     *(([command, "demo"], ("--junit", "j.xml"), "--junit") for command in ("find", "resume")),
-    *((["render", "scenes.json"], x, x[0]) for x in RENDER),
-    (["render", "--prior", "1"], ("--introduce", "cone"), "--introduce"),
-    *((["render"], x, x[0]) for x in RENDER[1:]),
+    *((["render", "scenes", "scenes.json"], x, x[0]) for x in RENDER),
+    (["render", "scenes", "--prior", "1"], ("--introduce", "cone"), "--introduce"),
+    *((["render", "scenes"], x, x[0]) for x in RENDER[1:]),
     *(
         (["models", "verify", "shipped"], x, x[0])
         for x in [("--split", "val"), ("--limit", "3"), ("--phrased",), ("--published", ".9")]
@@ -50,13 +50,16 @@ CASES = [
     (["queue", "cancel", "--all"], ("3f",), "ID"),
     (["queue", "priority", "--to", "3", "--all"], ("3f",), "ID"),
     *(
-        (["bank", "prune", "3f"], x, x[0])
+        (["cache", "prune-banks", "3f"], x, x[0])
         for x in [("--all",), ("--older-than", "3d"), ("--max-size", "2G")]
     ),
-    *((["bank", "prune", "--all"], x, x[0]) for x in [("--older-than", "3d"), ("--max-size", "2G")]),
-    *((["bank", "render", "demo", "--scenes", "2", "--set"], (x,), x) for x in ["search.seed=2", "render.preset=fast"]),
+    *((["cache", "prune-banks", "--all"], x, x[0]) for x in [("--older-than", "3d"), ("--max-size", "2G")]),
+    *(
+        (["render", "bank", "demo", "--scenes", "2", "--set"], (x,), x)
+        for x in ["search.seed=2", "render.preset=fast"]
+    ),
     (["queue", "retry", "--failed"], ("3f",), "ID"),
-    *((["work"], x, x[0]) for x in [("--address", "auto"), ("--gpus-per-worker", "0"), ("--ray-temp", "t")]),
+    *((["queue", "run"], x, x[0]) for x in [("--address", "auto"), ("--gpus-per-worker", "0"), ("--ray-temp", "t")]),
 ]  # fmt: skip
 
 

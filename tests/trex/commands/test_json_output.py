@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
-from tests.running.command_line import trex
+from tests.running.command_line import trex, whole
 from tests.running.runs import run, write_query
-from trex.commands.shell.app import app
 
-TOLD_ELSEWHERE = {("serve",)}  # serves until it is stopped
+TOLD_ELSEWHERE = {("queue", "serve")}  # serves until it is stopped
 
 
 def commands(group: object, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -26,7 +24,7 @@ def commands(group: object, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple
             yield (*words, name), command
 
 
-EVERY = dict(commands(typer.main.get_command(app)))
+EVERY = dict(commands(whole()))
 
 
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
@@ -80,9 +78,9 @@ LINES = [
     "models list",
     "cache",
     "cache prune",
-    "bank render query.toml --scenes 2 --look fake",
-    "bank list",
-    "bank prune --all",
+    "render bank query.toml --scenes 2 --preset fake",
+    "cache banks",
+    "cache prune-banks --all",
     "models verify shipped",
     "queue add query.toml --set search.seed=5",
     "queue list",
@@ -91,8 +89,8 @@ LINES = [
     "queue retry --failed",
     "queue clean",
     "queue rebuild",
-    "work --until-empty",
-    "top --once",
+    "queue run --until-empty",
+    "queue watch --once",
 ]
 
 
@@ -111,7 +109,7 @@ def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
 
 
 def test_work_tells_on_standard_error_which_query_is_carried_out(place: Path) -> None:
-    result = trex("work", "--until-empty", "--json")
+    result = trex("queue", "run", "--until-empty", "--json")
     assert "queries ended: 0, query-" in result.stderr
     assert json.loads(result.stdout)["done"] == 1
 

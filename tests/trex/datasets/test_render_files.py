@@ -1,4 +1,4 @@
-"""Scenes that `trex render` takes: shapes of one's own, and the number of objects as a user types it."""
+"""Scenes that `trex render scenes` takes: shapes of one's own, and the number of objects as a user types it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_scene_with_a_shape_of_ones_own_is_rendered(
     monkeypatch.chdir(tmp_path)
     scene = own(tmp_path, name)
     if name == "pylon":
-        refused(trex("render", scene, "--format", form), "pylon")
+        refused(trex("render", "scenes", scene, "--format", form), "pylon")
     trex_done("render", scene, "--format", form, "--introduce", "own.toml", "--out", "out")
     assert (tmp_path / "out" / f"scene.{form}").is_file()
     if form == "blend":
@@ -66,14 +66,16 @@ def test_a_scene_with_a_shape_of_ones_own_is_rendered(
 
 def test_a_card_that_takes_a_word_or_does_not_exist_is_refused(tmp_path: Path) -> None:
     scene = own(tmp_path, "brick", 'nouns = ["block"]\n')
-    refused(trex("render", scene, "--introduce", tmp_path / "own.toml"), "'block' means cube")
-    refused(trex("render", scene, "--introduce", tmp_path / "gone.toml"), "gone.toml does not exist")
+    refused(trex("render", "scenes", scene, "--introduce", tmp_path / "own.toml"), "'block' means cube")
+    refused(
+        trex("render", "scenes", scene, "--introduce", tmp_path / "gone.toml"), "gone.toml does not exist"
+    )
 
 
 @pytest.mark.parametrize("objects", ["²", "3-²", "٣", "", "-3", "9" * 5000])
 def test_a_number_of_objects_that_is_none_is_refused(objects: str) -> None:
     """Planted bug: a superscript two counts as a digit and is no number; int() takes at most 4,300 digits."""
-    refused(trex("render", "--prior", "1", f"--objects={objects}"), "is not a number or range")
+    refused(trex("render", "scenes", "--prior", "1", f"--objects={objects}"), "is not a number or range")
 
 
 def scenes_file(folder: Path, *names: str) -> Path:
@@ -106,7 +108,7 @@ def test_names_that_cannot_be_files_are_refused_before_anything_is_rendered(
 ) -> None:
     """Planted bug: they were found while the pictures were written; of two of one name, one was lost."""
     monkeypatch.setattr(render_files, "BlenderRenderer", NeverStarted)
-    refused(trex("render", scenes_file(tmp_path, *names), "--out", tmp_path / "out"), message)
+    refused(trex("render", "scenes", scenes_file(tmp_path, *names), "--out", tmp_path / "out"), message)
     assert not (tmp_path / "out").exists()
 
 
@@ -123,4 +125,4 @@ def test_a_place_that_is_a_file_is_refused_before_anything_is_rendered(
 ) -> None:
     monkeypatch.setattr(render_files, "BlenderRenderer", NeverStarted)
     scenes = scenes_file(tmp_path, "a.png")
-    refused(trex("render", scenes, "--format", form, "--out", scenes), "cannot write to", "--out")
+    refused(trex("render", "scenes", scenes, "--format", form, "--out", scenes), "cannot write to", "--out")

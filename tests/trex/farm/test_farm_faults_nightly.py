@@ -1,4 +1,4 @@
-"""How much the queue and `trex work` lose or double under faults, counted; by hand: pytest -m nightly -s FILE."""
+"""How much the queue and `trex queue run` lose or double under faults, counted; by hand: pytest -m nightly -s FILE."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_forty_kills_of_claiming_processes_lose_and_double_no_entry(tmp_path: Pa
 
 
 class Crew:
-    """Two `trex work` on one queue, each begun again when it has ended before everything is done."""
+    """Two `trex queue run` on one queue, each begun again when it has ended before everything is done."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.folder, self.runs, self.rng = folder, folder / "runs", rng

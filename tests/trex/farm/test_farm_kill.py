@@ -1,4 +1,4 @@
-"""`trex work` itself: killed and begun again, stopped politely, cancelled, with queries that fail."""
+"""`trex queue run` itself: killed and begun again, stopped politely, cancelled, with queries that fail."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -
     wait_for(lambda: "attempt 3" in (tmp_path / "work.log").read_text())
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 130
-    assert "Resume: trex work --runs" in (tmp_path / "work.log").read_text()
+    assert "Resume: trex queue run --runs" in (tmp_path / "work.log").read_text()
     assert queue.counts(tmp_path / "runs") == {"queued": 1}, "the lease is given back at once"
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == 1
     assert farmed(tmp_path, entries) == [whole]
@@ -203,7 +203,7 @@ class Clock:
 
 @pytest.mark.slow
 def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, whole: bytes) -> None:
-    """As by a `trex work` that was stopped longer than its lease, and whose lock outlives it."""
+    """As by a `trex queue run` that was stopped longer than its lease, and whose lock outlives it."""
     (entry,) = add(tmp_path, [CHAINS])
     runs, clock, said = tmp_path / "runs", Clock(), list[str]()
     holder = begun(run_path(runs, entry))
@@ -294,7 +294,7 @@ def test_an_entry_that_is_no_longer_held_counts_neither_as_done_nor_as_failed(
 
 def trex_work(folder: Path) -> Result:
     """The command, in this process."""
-    return trex("work", "--runs", folder / "runs", "--until-empty")
+    return trex("queue", "run", "--runs", folder / "runs", "--until-empty")
 
 
 @pytest.mark.parametrize("lease", ["inf", "nan", "1e12", "86401"])
@@ -303,7 +303,7 @@ def test_a_lease_that_no_clock_reaches_is_refused_before_the_queue_is_touched(
 ) -> None:
     """Planted bug: it went into the queue, which then counted as damaged."""
     (entry,) = add(tmp_path, [CHAINS])
-    result = trex("work", "--runs", tmp_path / "runs", "--until-empty", "--lease", lease)
+    result = trex("queue", "run", "--runs", tmp_path / "runs", "--until-empty", "--lease", lease)
     assert result.exit_code == 2 and "--lease" in result.stderr and "86400" in result.stderr
     assert queue.entries(tmp_path / "runs") == [entry]
 

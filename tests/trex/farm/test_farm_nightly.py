@@ -1,4 +1,4 @@
-"""What a farm has to survive, at full length: many queries, killed workers, a killed head, a killed `trex work`."""
+"""What a farm has to survive, at full length: many queries, killed workers, a killed head, a killed `queue run`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUDGET = ["search.prior_scenes=10", "search.chains=2", "search.steps=18"]
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_forty_queries_survive_every_kill(tmp_path: Path) -> None:
-    """10 kills of workers, 1 of Ray's head, 2 of `trex work` itself, at random moments; no draw lost or doubled."""
+    """10 kills of workers, 1 of Ray's head, 2 of `queue run` itself, at random moments; no draw lost or doubled."""
     queries = [[*BUDGET, f"search.seed={seed}"] for seed in range(QUERIES)]
     whole = undisturbed(tmp_path, queries)
     total = sum(draws.count(b"\n") for draws in whole)

@@ -154,7 +154,7 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: 
 )
 def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    result = trex("work", "--until-empty", "--runs", tmp_path / "runs", *options)
+    result = trex("queue", "run", "--until-empty", "--runs", tmp_path / "runs", *options)
     assert result.exit_code == 2, result.output
     assert told in result.output
 

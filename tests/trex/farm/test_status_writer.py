@@ -1,4 +1,4 @@
-"""What a `trex work` writes of itself: whatever is done to the clock, `trex top` sees it."""
+"""What a `trex queue run` writes of itself: whatever is done to the clock, `trex queue watch` sees it."""
 
 from __future__ import annotations
 

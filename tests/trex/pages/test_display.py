@@ -155,7 +155,7 @@ def test_spans() -> None:
 
 
 def test_no_other_module_makes_a_progress_bar() -> None:
-    """One display; `trex top` is a table that renews itself."""
+    """One display; `trex queue watch` is a table that renews itself."""
     root = Path(__file__).resolve().parents[3]
     folders = ("trex", "clevr_models", "mnist_models", "artifacts", "render", "inference")
     files = [path for folder in folders for path in (root / folder).rglob("*.py")]

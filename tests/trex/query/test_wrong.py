@@ -67,7 +67,7 @@ def test_a_bank_of_wrong_answers_is_another_one(tmp_path: Path) -> None:
     assert worlds[0] == replace(worlds[1], wrong=None) and worlds[1].wrong is not None
     for text in (QUERY, WRONG):
         query = write_query(tmp_path, text)
-        trex_done("bank", "render", query, "--look", "fake", "--scenes", "3", "--folder", tmp_path / "banks")
+        trex_done("render", "bank", query, "--preset", "fake", "--scenes", "3", "--bank", tmp_path / "banks")
     assert len(list((tmp_path / "banks").glob("*/bank.json"))) == 2
 
 

@@ -155,7 +155,14 @@ def test_work_asks_for_trust_of_a_queue_that_was_made_elsewhere(
     sets = [word for one in SMALL for word in ("--set", one)]
     assert trex("queue", "add", query, *sets, "--runs", tmp_path / "made").exit_code == 0
     shutil.move(tmp_path / "made", tmp_path / "got")
-    words = ["work", "--until-empty", "--runs", tmp_path / "got", *(["--trust"] if is_trusted else [])]
+    words = [
+        "queue",
+        "run",
+        "--until-empty",
+        "--runs",
+        tmp_path / "got",
+        *(["--trust"] if is_trusted else []),
+    ]
     trex(*words)
     listed = trex("queue", "list", "--runs", tmp_path / "got", "--json")
     (entry,) = json.loads(listed.stdout)
@@ -170,7 +177,7 @@ def test_work_needs_no_trust_for_what_was_queued_here(
     query = write_query(tmp_path, QUERY)
     sets = [word for one in SMALL for word in ("--set", one)]
     assert trex("queue", "add", query, *sets, "--runs", "runs").exit_code == 0
-    assert trex("work", "--until-empty", "--runs", "runs").exit_code == 0
+    assert trex("queue", "run", "--until-empty", "--runs", "runs").exit_code == 0
     (entry,) = json.loads(trex("queue", "list", "--runs", "runs", "--json").stdout)
     assert entry["state"] == "done", entry
 

@@ -149,7 +149,7 @@ def test_only_clevr_s_own_questions_are_compared(tmp_path: Path) -> None:
     assert found["outcome"] == PASSED
     others = found["others"]
     assert isinstance(others, dict) and others["CLOSURE"]["all"]["right"] == 90
-    (data / "val.plan.json").write_text("{}")  # as `trex dataset render` leaves
+    (data / "val.plan.json").write_text("{}")  # as `trex render dataset` leaves
     found = measured("--dataset", data, "--published", 0.95)
     assert (found["outcome"], found["official"]) == (NOT_COMPARED, {})
     assert len(read_checks()) == 1, "what compares nothing is not stored as a check"

@@ -9,17 +9,28 @@ from typing import Annotated, Any
 import typer
 
 from trex.commands.shell.errors import Guarded
+from trex.foundation.errors import InputError
 
 FOLDER = Path(__file__).parent.parent
 BOXES = {  # of `trex --help`: a command is the file of its name, whose first line is shown there
     "One query": ("find", "resume", "check", "report"),
-    "Why, and how often": (
-        "explain", "confirm", "audit", "baseline", "label", "export", "repair", "suite",
+    "Why, and how often": ("explain", "confirm", "audit", "baseline", "label", "export"),
+    "What follows": ("suite", "repair"),
+    "Many queries": ("queue",),
+    "Models and pictures": ("render", "models", "cache", "doctor"),
+}
+RENAMED = {  # what was called otherwise before, for the error
+    "work": "queue run",
+    "top": "queue watch",
+    "serve": "queue serve",
+    "train": "models train",
+    "dataset": "render dataset",
+    "bank": "render bank, cache banks and cache prune-banks",
+    "mark": "label",
+    **dict.fromkeys(
+        ("experiment", "paper", "overconfidence"), "a part of reproduce/, run by python -m reproduce"
     ),
-    "Many queries": ("queue", "work", "top", "serve"),
-    "Models and pictures": ("models", "train", "dataset", "render", "bank", "cache", "doctor"),
-}  # fmt: skip
-FILES = {"train": "data", "dataset": "data"}
+}
 
 
 class Trex(Guarded):
@@ -33,6 +44,8 @@ class Trex(Guarded):
         """The command, imported now, or None if there is none of this name."""
         if name not in self.commands and name in self.list_commands(ctx):
             self.commands[name] = loaded(name)
+        if name in RENAMED:
+            raise InputError(f"trex {name} is now {renamed(name)}")
         return super().get_command(ctx, name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -45,15 +58,21 @@ class Trex(Guarded):
 
 def loaded(name: str) -> Any:
     """The command of this name, as its file declares it: a verb, a function or a typer app of several commands."""
-    module = importlib.import_module(f"trex.commands.{FILES.get(name, name)}")
+    module = importlib.import_module(f"trex.commands.{name}")
     if verb := getattr(module, "VERB", None):
         return _built(name, verb.command())
-    return _built(name, getattr(module, f"{name}_app") if name in FILES else module.COMMAND)
+    return _built(name, module.COMMAND)
+
+
+def renamed(name: str) -> str:
+    """The command that does now what this one did."""
+    new = RENAMED[name]
+    return new if " a part " in f" {new}" else f"trex {new}"
 
 
 def summarized(name: str, box: str) -> Any:
     """A command with the first line of its file as its help; cannot run."""
-    with (FOLDER / f"{FILES.get(name, name)}.py").open(encoding="utf-8") as file:
+    with (FOLDER / f"{name}.py").open(encoding="utf-8") as file:
         return _built(name, lambda: None, file.readline().strip().strip('"'), box)
 
 

@@ -15,7 +15,7 @@ from trex.render.cache_folder import Pruned, prune
 PARTS = (
     (PICTURES, "pictures rendered by trex baseline --rendered and trex suite run --render"),
     (Path("baselines") / "drawn", "the scenes of these pictures"),
-    (Path("banks"), "scenes rendered by trex bank render; see trex bank list"),
+    (Path("banks"), "scenes rendered by trex render bank; see trex cache banks"),
     (Path("models"), "models fetched by trex models fetch"),
     (Path("digits"), "digits and garments: pictures and trained models"),
     (Path("replies"), "replies of openai: models; deleted ones are asked for again"),

@@ -1,4 +1,4 @@
-"""A snapshot of a runs folder for `trex top` and `trex serve`."""
+"""A snapshot of a runs folder for `trex queue watch` and `trex queue serve`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of `trex serve`: queue, live runs, finished reports, counters. All of them are read-only."""
+"""The pages of `trex queue serve`: queue, live runs, finished reports, counters. All of them are read-only."""
 
 from __future__ import annotations
 

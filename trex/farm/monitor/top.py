@@ -1,4 +1,4 @@
-"""`trex top`: the queue and its workers as a table that refreshes itself."""
+"""`trex queue watch`: the queue and its workers as a table that refreshes itself."""
 
 from __future__ import annotations
 

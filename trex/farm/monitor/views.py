@@ -1,4 +1,4 @@
-"""The content of `trex serve`'s pages, as values for the templates and as JSON for their script."""
+"""The content of `trex queue serve`'s pages, as values for the templates and as JSON for their script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches of one `trex work`, each in a thread that mostly waits for workers."""
+"""The searches of one `trex queue run`, each in a thread that mostly waits for workers."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CHECK_S = 2.0  # between two checks of the head
 HEAD_GONE_S = 40.0  # without an answer of a cluster's head; after 60 s Ray ends this process
 HEAD_GONE = (
     f"the head of the Ray cluster has not answered for {HEAD_GONE_S:g} s; every draw is kept: restart the head, then "
-    "run trex work again"
+    "run trex queue run again"
 )
 MAX_START_FAILURES = 5  # consecutive workers that end before they are ready
 WARN_AFTER_S = 30.0  # before a warning that workers are missing

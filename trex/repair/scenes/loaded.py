@@ -142,7 +142,7 @@ def model_path(name: str) -> Path:
     if path.suffix != NETWORK:
         raise InputError(
             f"model {name!r} cannot be tuned here; a repair on scenes takes 'shipped' or the path of weights that "
-            "trex train clevr wrote (.safetensors)"
+            "trex models train clevr wrote (.safetensors)"
         )
     for one in (path, card_path(path)):
         if not one.is_file():

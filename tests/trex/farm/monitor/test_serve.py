@@ -1,4 +1,4 @@
-"""The pages of `trex serve`: what they show, and that they show nothing else to nobody else."""
+"""The pages of `trex queue serve`: what they show, and that they show nothing else to nobody else."""
 
 from __future__ import annotations
 
@@ -225,13 +225,13 @@ def test_what_is_served(tmp_path: Path) -> None:
         (["--runs", str(tmp_path / "none")], "is not a folder"),
         (["--runs", str(tmp_path), "--host", "192.0.2.7", "--token", TOKEN], "cannot listen on"),
     ):
-        result = trex("serve", *words)
+        result = trex("queue", "serve", *words)
         assert result.exit_code == 2 and told in result.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    result = trex("serve", "--runs", tmp_path, "--port", "0")
+    result = trex("queue", "serve", "--runs", tmp_path, "--port", "0")
     assert result.exit_code == 2
     assert "pip install 'bayes-trex[farm]'" in result.stderr and result.stdout == ""
 
@@ -357,7 +357,7 @@ def test_an_empty_runs_folder(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_the_command_serves_and_ends(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "trex.commands.shell.app", "serve", "--runs", str(tmp_path), "--port", "0"],
+        [sys.executable, "-m", "trex.commands.shell.app", "queue", "serve", "--runs", str(tmp_path), "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin", "TREX_TOKEN": TOKEN},
     )  # fmt: skip

@@ -158,7 +158,7 @@ def test_members_of_a_sweep_are_told_apart_everywhere(
     shown = {
         "add": added,
         "list": trex_done("queue", "list", "--runs", runs).stdout,
-        "top": trex_done("top", "--once", "--runs", runs).stdout,
+        "top": trex_done("queue", "watch", "--once", "--runs", runs).stdout,
     }
     for number, entry in enumerate((first, second, third), start=1):
         for name, text in shown.items():

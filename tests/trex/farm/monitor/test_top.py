@@ -1,4 +1,4 @@
-"""`trex top`, and the small files that say where a farm stands."""
+"""`trex queue watch`, and the small files that say where a farm stands."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queue.fail(runs, lost.id, OWNER, time.time(), "\x1b[2Jthe model is gone")
     entry = working(runs, time.time())
     monkeypatch.setenv("COLUMNS", "200")
-    shown = trex_done("top", "--once", "--runs", runs).stdout
+    shown = trex_done("queue", "watch", "--once", "--runs", runs).stdout
     assert "2 queued, 1 running, 1 done, 1 failed; 1 worker, 2.50 renders/s" in shown
     assert f"{OWNER}: worker-0 {entry.id[:10]}" in shown
     line = line_of(shown, " running ")
@@ -57,7 +57,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert cell in line
     assert "FOUND" in line_of(shown, " done ")
     assert "the model is gone" in line_of(shown, " failed ") and "\x1b" not in shown
-    few = trex_done("top", "--once", "--rows", 0, "--runs", runs).stdout
+    few = trex_done("queue", "watch", "--once", "--rows", 0, "--runs", runs).stdout
     assert " running " in few and " done " not in few.split("\n\n", 1)[1]
 
 
@@ -73,7 +73,7 @@ def test_what_was_told_long_ago_is_not_shown_as_new(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    assert "nothing; 0 workers" in trex_done("top", "--once", "--runs", tmp_path / "none").stdout
+    assert "nothing; 0 workers" in trex_done("queue", "watch", "--once", "--runs", tmp_path / "none").stdout
     assert not (tmp_path / "none").exists()
 
 
@@ -172,7 +172,7 @@ START = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 from trex.commands.shell.app import app
-app(["top", "--runs", sys.argv[1]])
+app(["queue", "watch", "--runs", sys.argv[1]])
 """
 
 
@@ -183,7 +183,7 @@ def test_a_narrow_terminal_cuts_settings_and_no_figure(
     runs = queued(tmp_path, "search.seed=1..3")
     entry = working(runs, time.time())
     monkeypatch.setenv("COLUMNS", str(width))
-    shown = trex_done("top", "--once", "--runs", runs).stdout
+    shown = trex_done("queue", "watch", "--once", "--runs", runs).stdout
     assert max(map(len, shown.splitlines())) <= width
     head, line = line_of(shown, " state "), line_of(shown, " running ")
     figures = {"best": "0.875", "accepted": "50 %", "found": "2", "renders/s": "2.50", "left": "2 min 05 s"}
@@ -201,7 +201,7 @@ def test_the_confidence_is_the_last_figure_to_go(
     runs = queued(tmp_path, "search.seed=1..3")
     entry = working(runs, time.time())
     monkeypatch.setenv("COLUMNS", str(width))
-    shown = trex_done("top", "--once", "--runs", runs).stdout
+    shown = trex_done("queue", "watch", "--once", "--runs", runs).stdout
     assert max(map(len, shown.splitlines())) <= width
     line = line_of(shown, f"{entry.id[:10]}  running")
     assert ("0.875" in line) is is_shown

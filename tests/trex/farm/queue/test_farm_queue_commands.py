@@ -185,7 +185,7 @@ def test_list_and_show(runs: Path) -> None:
     queue_command(runs, "show", "nothing", fails="no entry 'nothing'")
     queue_command(runs / "none", "show", "1", fails="has no queue")
     assert "has no queue; add a query" in queue_command(runs / "none", "list").stdout
-    worked = trex("work", "--until-empty", "--runs", runs / "none")
+    worked = trex("queue", "run", "--until-empty", "--runs", runs / "none")
     assert worked.exit_code == 2 and "is not a folder; queue a query first" in worked.stderr
     assert not (runs / "none").exists()
 

@@ -1,0 +1,133 @@
+"""`trex queue run`, `watch` and `serve`: work on the queue, and read-only views of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trex.commands.shell.options import refuse
+from trex.commands.shell.result import AsJson, print_result, print_text
+from trex.commands.shell.trust import Trust, trust_queue
+from trex.foundation.errors import OURS, InputError
+from trex.runs.place import RUNS
+
+Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
+
+
+def check_runs(runs: Path) -> None:
+    """InputError unless the folder of runs is there."""
+    if not runs.is_dir():
+        raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
+
+
+def _number(seconds: float) -> float:
+    """The value as it is; BadParameter for nan, which no bound refuses."""
+    if math.isnan(seconds):
+        raise typer.BadParameter("nan is not a number of seconds; give 2 to 86400")
+    return seconds
+
+
+def run(
+    ctx: typer.Context,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of Ray workers; by default one worker in this process.", min=1, max=100_000
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default this machine."),
+    ] = None,
+    gpus_per_worker: Annotated[
+        float, typer.Option(help="Share of a GPU that each worker gets, e.g. 0.25.", min=0.0, max=64.0)
+    ] = 0.0,
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="Exit when no query is queued or running.")
+    ] = False,
+    lease: Annotated[
+        float,
+        typer.Option(
+            help="Seconds without renewal after which another `trex queue run` may claim a query.",
+            min=2.0,
+            max=86_400.0,
+            callback=_number,
+        ),
+    ] = 60.0,
+    ray_temp: Annotated[
+        Path | None, typer.Option(help="Folder for Ray's sockets and logs; a short path on a local disk.")
+    ] = None,
+    runs: Runs = RUNS,
+    trust: Trust = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the queue. Ctrl-C keeps every draw and releases the queries; a kill loses nothing either.
+
+    The exit code is 0 only if no query failed.
+    """
+    from trex.farm.run_work import Workforce, run_work
+
+    if workers is None:
+        why = "only Ray workers use it; add --workers N"
+        refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
+    check_runs(runs)
+    if trust:
+        trust_queue(runs)
+    workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
+    ended = run_work(runs, workforce, lease, until_empty=until_empty)
+    words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {runs}"
+    print_result({"done": ended.done, "failed": ended.failed}, words, as_json)
+    if ended.failed:
+        raise typer.Exit(OURS)
+
+
+def watch(
+    once: Annotated[bool, typer.Option("--once", help="Print the table once and exit.")] = False,
+    shown: Annotated[
+        int,
+        typer.Option("--rows", help="Number of queued and of ended entries to show.", min=0, max=1_000_000),
+    ] = 10,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Watch the queue: running entries, confidence, speed, time left. Ctrl-C stops only the display."""
+    from trex.farm.monitor.top import run_top
+
+    if as_json:
+        import time
+
+        from trex.farm.monitor.overview import overview, overview_json
+
+        print_result(overview_json(overview(runs, time.time(), shown)), "", as_json)
+        return
+    run_top(runs, shown, once=once)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="IP address; any except loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for any free one.")] = 8321,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TREX_TOKEN", help="Required from clients; safer in TREX_TOKEN than on the command line."
+        ),
+    ] = None,
+    runs: Runs = RUNS,
+) -> None:
+    """Serve read-only pages: the queue, live runs, finished reports, and counters at /metrics."""
+    from trex.pages.address import check_address, check_installed, listen
+
+    check_installed()
+    address = check_address(host, port, token or None)
+    check_runs(runs)
+    from trex.farm.monitor.serve import make_app
+    from trex.pages.web import run_app
+
+    with listen(address, port) as listening:
+        bound, *_ = listening.getsockname()[1:]
+        shown = f"[{address}]" if ":" in address else address
+        print_text(f"serving {runs} at http://{shown}:{bound}/ (Ctrl-C to stop)")
+        run_app(make_app(runs, token or None, address), listening)
