@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from trex.api.models.repair import Repair, begin_repair, open_repair
     from trex.api.models.scene_repair import SceneRepair, begin_scene_repair, open_scene_repair
     from trex.auditing.perform import AuditResult
-    from trex.commands.results.hit import Hit
     from trex.commands.results.public import check, find, open_run
     from trex.commands.results.run import Run
     from trex.commands.results.stopped import Stopped
     from trex.finding.check import QueryCheck
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
+    from trex.search.hit import Hit
 
     audit: Callable[..., AuditResult]
 
@@ -43,7 +43,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.models.repair"),
     "Run": "trex.commands.results.run",
-    "Hit": "trex.commands.results.hit",
+    "Hit": "trex.search.hit",
     "QueryCheck": "trex.finding.check",
     "Stopped": "trex.commands.results.stopped",
     **dict.fromkeys(

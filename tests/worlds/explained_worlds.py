@@ -166,4 +166,4 @@ def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> Hit:
     answers = tuple((world.plan.bound.labels[k], probs[k]) for k in order)
     truth = true_answer(world.plan.question.program, scene)
     confidence = world.plan.target.confidence(scored.log_probs)
-    return Hit(record, truth, answers, confidence, answers[0][0] != truth)
+    return Hit(record, truth, answers, confidence, answers[0][0] != truth, folder.manifest)

@@ -70,8 +70,8 @@ def make_cards(
             number=place + 1,
             scene=one,
             image=picture_url(folder, one) if rank < PER_PAGE else light_url(folder, one),
-            words=kind.words(one.record.z),
-            origin=origin(one, kind.noun),
+            words=one.words,
+            origin=one.origin,
             parts=parts(one.record),
             table=table(one.record),
             step=steps[id(one)],
@@ -144,15 +144,6 @@ def _kept(folder: RunFolder, found: Hit) -> StoredPicture | None:
     if not name or not os.path.lexists(folder.picture_path(name)):
         return None
     return read_stored(folder.path, name)
-
-
-def origin(found: Hit, noun: Noun) -> str:
-    """The draw that a hit comes from: "chain 2, step 17"."""
-    record = found.record
-    if record.phase == "prior":
-        return f"prior {noun.one} {record.index}"
-    name = "chain" if record.phase == "chain" else "control chain"
-    return f"{name} {record.chain}, step {record.index}" + ("" if record.is_accepted else ", proposed only")
 
 
 def _step(found: Hit) -> tuple[bool, int, int]:

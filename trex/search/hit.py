@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trex.foundation.errors import RunError
+from trex.inference.types import Floats
+from trex.pages.notebook_html import hit_html
 from trex.runs.manifest import Manifest
+from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CHAIN, CONTROLS, PRIOR, Record
+from trex.scenes.scene import Scene
+from trex.worlds.latents import SCENES, VECTORS, form_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 MAX_MISSES = 6
 MISSES_LOOKED_AT = 1000  # most confident first; a chain may stay at one scene for long
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hit:
-    """One hit: its true answer, and the model's answers, most probable first.
+    """A hit or a near miss: its picture, the model's answers, most probable first, and the truth.
 
-    `truth` is None if it is unknown, `is_wrong` None if it is unknown whether the model's answer is wrong.
+    `truth` is None if it is unknown, as for pictures that a decoder draws, and `is_wrong` None if it is unknown whether
+    the model's answer is wrong. `confidence` is the target's own number, 0 to 1: P(answer) for one answer, the least
+    probability for answers alike (1/k at best), 1 minus the distance for given probabilities. Picture and mask are read
+    from the folder `run` on each access; RunError if they are missing or were changed.
     """
 
     record: Record
@@ -26,11 +41,74 @@ class Hit:
     answers: tuple[tuple[str, float], ...]
     confidence: float
     is_wrong: bool | None
+    manifest: Manifest = field(compare=False)
+    run: Path | None = field(default=None, compare=False)
 
     @property
     def answer(self) -> str:
         """The model's most probable answer."""
         return self.answers[0][0]
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The model's probability for each of its K answers, most probable first; they sum to 1."""
+        return dict(self.answers)
+
+    @property
+    def words(self) -> str:
+        """The latent in words: "Rendered scene with 5 objects: small red metal cylinder, ..."."""
+        return self.manifest.world.words(self.record.z)
+
+    @property
+    def origin(self) -> str:
+        """The draw it comes from: "chain 2, step 17"."""
+        record = self.record
+        if record.phase == PRIOR:
+            return f"prior {self.manifest.world.noun.one} {record.index}"
+        name = "chain" if record.phase == CHAIN else "control chain"
+        return f"{name} {record.chain}, step {record.index}" + (
+            "" if record.is_accepted else ", proposed only"
+        )
+
+    @property
+    def scene(self) -> Scene | None:
+        """The scene, None in a world whose latents are vectors."""
+        return self.record.scene if form_of(self.record.z) is SCENES else None
+
+    @property
+    def vector(self) -> Floats | None:
+        """The latent (d,), float64, in standard deviations of the prior; None in a world of scenes."""
+        return self.record.z if form_of(self.record.z) is VECTORS else None
+
+    @property
+    def picture(self) -> Image:
+        """The picture as the model received it: RGB, or gray ("L") for digits."""
+        from PIL import Image
+
+        pixels = self._stored().pixels
+        return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+
+    @property
+    def mask(self) -> NDArray[np.uint8] | None:
+        """(H, W): 0 background, i + 1 object i of `scene`; None in a world without objects."""
+        return self._stored().mask
+
+    def __repr__(self) -> str:
+        truth = "" if self.truth is None else f", truth {self.truth!r}"
+        return f"Hit(answer {self.answer!r}{truth}, confidence {self.confidence:.3f}, {self.origin})"
+
+    def _repr_html_(self) -> str:
+        """The picture with its answers, for notebooks; only text if the picture is not stored."""
+        try:
+            picture = (self._stored().pixels, self.words)
+        except RunError:
+            picture = None
+        return hit_html(picture, self.answers, self.truth, self.origin)
+
+    def _stored(self) -> StoredPicture:
+        if self.run is None or not self.record.picture:
+            raise RunError(f"{self.run or 'the run'} did not store the picture of {self.origin}")
+        return read_stored(self.run, self.record.picture)
 
     @property
     def known_truth(self) -> str:
@@ -76,4 +154,5 @@ def hit_of(manifest: Manifest, record: Record) -> Hit:
         answers=tuple((labels[k], probs[k]) for k in order),
         confidence=manifest.target.confidence(np.array(record.log_probs)),
         is_wrong=judged.is_wrong,
+        manifest=manifest,
     )

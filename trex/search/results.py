@@ -19,10 +19,9 @@ from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, Record
 from trex.runs.replay import chain_draws
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
+from trex.search.judging.caveats import no_answer_remarks, renderer_checks
 from trex.search.judging.endings import corrected, related
-from trex.search.judging.no_answers import no_answer_remarks
 from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
-from trex.search.judging.visibility_check import renderer_checks
 from trex.search.sampling.calibration import Calibration
 from trex.search.sampling.decisions import (
     attempt_of,

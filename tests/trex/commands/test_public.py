@@ -152,13 +152,13 @@ def test_a_hit_has_the_picture_that_was_asked_about(found: trex.Run) -> None:
     assert np.exp(model.log_probs(pixels)[0]).max() == pytest.approx(hit.probabilities[hit.answer], abs=1e-9)
     assert hit.mask is not None and hit.mask.shape == pixels.shape[1:3]
     assert set(np.unique(hit.mask)) <= set(range(6))
-    (found.path / "pictures" / f"{hit.found.record.picture}.png").rename(found.path / "aside")
+    (found.path / "pictures" / f"{hit.record.picture}.png").rename(found.path / "aside")
     try:
         with pytest.raises(trex.RunError, match="cannot be read"):
             _ = hit.picture
         assert "<img" not in hit._repr_html_()
     finally:
-        (found.path / "aside").rename(found.path / "pictures" / f"{hit.found.record.picture}.png")
+        (found.path / "aside").rename(found.path / "pictures" / f"{hit.record.picture}.png")
 
 
 def test_the_draws_are_arviz_s_and_pandas(found: trex.Run) -> None:

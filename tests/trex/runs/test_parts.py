@@ -23,7 +23,7 @@ from trex.scenes.scene import Nuisances, Scene, SceneObject
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE
 from trex.search.hits import Hits
-from trex.search.judging.visibility_check import check_passes
+from trex.search.judging.caveats import check_passes
 from trex.worlds.query_plan import check
 
 QUERIES = Path(__file__).resolve().parents[3] / "queries"

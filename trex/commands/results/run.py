@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
-from trex.commands.results.hit import Hit
-from trex.commands.results.html import run_html
 from trex.commands.results.searching import search
 from trex.explain.causes import explained_results
 from trex.finding.arguments import model_argument
@@ -20,11 +18,13 @@ from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if
+from trex.pages.notebook_html import run_html
 from trex.query.schema import Query
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.search.hit import Hit
 from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
 from trex.worlds.latents import Latent
@@ -82,7 +82,7 @@ class Run:
     @property
     def hits(self) -> tuple[Hit, ...]:
         """The distinct hits, most confident first."""
-        return tuple(Hit(self.path, self.manifest, found) for found in self.results.found)
+        return tuple(replace(hit, run=self.path) for hit in self.results.found)
 
     @property
     def rate(self) -> Proportion:

@@ -1,4 +1,4 @@
-"""Compares the id map, which decides validity, with the renderer's own object-index pass."""
+"""Caveats that the draws themselves show: a renderer that disagrees with the id map, a model that seldom answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trex.clevr_models.interface.answers import MOST, UNPARSED
 from trex.foundation.percent import percent
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, Record
+from trex.runs.record import BANK, CALIBRATION, PRIOR, Record
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
@@ -59,3 +60,19 @@ def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str,
     if manifest.world.form is not SCENES:
         return ()
     return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)
+
+
+def no_answer_remarks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
+    """One sentence if more than half of the probability on random scenes is no answer; else empty."""
+    labels = manifest.facts.labels
+    rows = [record.log_probs for record in records if record.phase == PRIOR and record.log_probs]
+    if UNPARSED not in labels or not rows:
+        return ()
+    share = float(np.exp([row[labels.index(UNPARSED)] for row in rows]).mean())
+    if share <= MOST:
+        return ()
+    return (
+        f"The model seldom answers: on random scenes {percent(share)} of the probability is {UNPARSED}, so what is "
+        "said here of its answers rests on the rest. Let it reply with one word: change [model] prompt, and switch off "
+        "thinking.",
+    )

@@ -10,19 +10,23 @@ from numpy.typing import NDArray
 
 from trex.foundation.percent import percent
 from trex.pages.thumbnails import jpeg_url
-from trex.search.hit import Hit
 
 SHOWN = 3  # answers per hit
 WIDE_PX = 240
 CELL = "display:inline-block;vertical-align:top;margin:4px;max-width:260px"
 
 
-def hit_html(found: Hit, words: str, origin: str, pixels: NDArray[np.uint8] | None) -> str:
-    """A picture (H, W, 3 or 1) with the most probable answers, the true one, and the draw's origin."""
-    answers = ", ".join(f"{escape(answer)} {escape(percent(p))}" for answer, p in found.answers[:SHOWN])
-    truth = "" if found.truth is None else f"truth <b>{escape(found.truth)}</b>; "
-    picture = "" if pixels is None else f"{_img(pixels, words)}<br>"
-    return f'<div style="{CELL}">{picture}{truth}model: {answers}<br><small>{escape(origin)}</small></div>'
+def hit_html(
+    picture: tuple[NDArray[np.uint8], str] | None,
+    answers: Sequence[tuple[str, float]],
+    truth: str | None,
+    origin: str,
+) -> str:
+    """A picture (H, W, 3 or 1) and its words, with the most probable answers, the true one, and the draw's origin."""
+    said = ", ".join(f"{escape(answer)} {escape(percent(p))}" for answer, p in answers[:SHOWN])
+    true = "" if truth is None else f"truth <b>{escape(truth)}</b>; "
+    shown = "" if picture is None else f"{_img(*picture)}<br>"
+    return f'<div style="{CELL}">{shown}{true}model: {said}<br><small>{escape(origin)}</small></div>'
 
 
 def run_html(title: str, sentences: Sequence[str], cards: Sequence[str], note: str) -> str:
