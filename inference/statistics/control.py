@@ -36,7 +36,7 @@ from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.types import Draw, Floats, Z
 
 MASSES = (1e-2, 1e-3)
-LEVEL = 0.05  # the largest chance that prior draws pass a rung
+LEVEL = 0.05  # the largest chance that prior draws pass a level
 SHARE = 0.75  # of the chains have to hit; a stuck one of four is no failure of the search
 KNOWN = 10.0  # a mass is known if its interval ends at most this many times above it
 POINTS = 500  # quantiles that stand for the mass's distribution
@@ -137,14 +137,14 @@ def controls(
 ) -> tuple[Control[Z], ...]:
     """The ladder of controls that the prior sample allows, easiest first; empty if it shows too little.
 
-    `draws` are in the order of the selection's members. A rung is the largest set within a distance of the target
+    `draws` are in the order of the selection's members. A level is the largest set within a distance of the target
     whose estimated mass is at most 1e-2, or 1e-3. It is left out if the mass is not known within a factor of ten, if
     too few draws lie outside to start the chains from, or if nothing the chains could do would show a difference.
     """
     found = [_control(draws, selection, target, chains, mass) for mass in MASSES]
-    rungs = [one for one in found if one is not None]
+    levels = [one for one in found if one is not None]
     return tuple(
-        one for k, one in enumerate(rungs) if k == 0 or one.mass.value <= 0.5 * rungs[k - 1].mass.value
+        one for k, one in enumerate(levels) if k == 0 or one.mass.value <= 0.5 * levels[k - 1].mass.value
     )
 
 
@@ -177,12 +177,12 @@ def _radius(distances: Floats, weights: Floats, most: float) -> float | None:
 
 
 def control_words(attempts: Sequence[Attempt]) -> str:
-    """The outcome of the whole ladder: passed only if every rung is (each has 5 %, so that all together have)."""
-    rungs = "; ".join(one.sentence() for one in attempts)
+    """The outcome of the whole ladder: passed only if every level is (each has 5 %, so that all together have)."""
+    levels = "; ".join(one.sentence() for one in attempts)
     if all(one.is_passed for one in attempts):
         end = "It finds what is there clearly sooner than chance would"
     else:
         end = (
             "That is not clearly sooner than chance, so finding nothing says no more than the prior draws do"
         )
-    return f"Positive control, the same search on easier targets: {rungs}. {end}."
+    return f"Positive control, the same search on easier targets: {levels}. {end}."

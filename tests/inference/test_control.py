@@ -67,10 +67,12 @@ def passes(
     change: Callable[[Control[float]], Control[float]] = lambda easier: easier,
     repeats: int = REPEATS,
 ) -> tuple[int, int]:
-    """How often the blind search passes the first rung, and of how many."""
+    """How often the blind search passes the first level, and of how many."""
     rng = np.random.default_rng(SEED)
     passed = [
-        blind(rng, change(rungs[0]), grain).is_passed for _ in range(repeats) if (rungs := sample(rng, grain))
+        blind(rng, change(levels[0]), grain).is_passed
+        for _ in range(repeats)
+        if (levels := sample(rng, grain))
     ]
     return sum(passed), len(passed)
 
@@ -149,9 +151,9 @@ def test_a_bank_counts_each_scene_for_those_it_stands_for() -> None:
         chosen = design(int(rng.integers(1 << 30)), probs + 0.2 * rng.normal(size=1000), 100)
         draws = draws_of(probs[chosen.members])
         for selection in (chosen, Selection(np.arange(len(draws)), np.ones(len(draws)))):
-            rungs = controls(draws, selection, TARGET, CHAINS)
-            radius = rungs[0].target.statistic.radius * 0.001 if rungs else math.nan  # type: ignore[attr-defined]
-            near.append((radius, rungs[0].mass.value if rungs else math.nan))
+            levels = controls(draws, selection, TARGET, CHAINS)
+            radius = levels[0].target.statistic.radius * 0.001 if levels else math.nan  # type: ignore[attr-defined]
+            near.append((radius, levels[0].mass.value if levels else math.nan))
     truth, said = np.array(near)[:, 0].reshape(-1, 2), np.array(near)[:, 1].reshape(-1, 2)
     ratio = np.nanmean(truth, axis=0) / np.nanmean(said, axis=0)
     assert 0.6 < ratio[0] < 1.6
@@ -216,9 +218,9 @@ def search(easier: Control[Scene], seed: int) -> Attempt:
 
 def test_the_block_kernel_passes_both_rungs() -> None:
     draws = prior_draws(SEED, range(4000), PRIOR, SCORER, RARE)
-    rungs = controls(draws, everyone(4000), RARE, MANY)
-    assert len(rungs) == 2
-    outcomes = [search(easier, SEED + rank) for rank, easier in enumerate(rungs)]
+    levels = controls(draws, everyone(4000), RARE, MANY)
+    assert len(levels) == 2
+    outcomes = [search(easier, SEED + rank) for rank, easier in enumerate(levels)]
     print(control_words(outcomes))
     assert all(one.is_passed for one in outcomes)
 

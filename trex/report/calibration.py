@@ -8,7 +8,7 @@ from trex.inference.statistics.gate import LEAST, LEAST_TOP
 from trex.pages.table import Table, table_of
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
-from trex.search.sampling.calibration import Calibration, Rung
+from trex.search.sampling.calibration import Calibration, TriedLook
 from trex.worlds.costs import inner_steps
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import DECIDING
@@ -27,9 +27,9 @@ def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | 
     if found is None:
         return None
     rows = [
-        (rung.look, _said(gate.rank_correlation), _said(gate.top_fifth), "yes" if gate.passes else "no")
-        for rung in found.rungs
-        for gate in [rung.gate]
+        (row.look, _said(gate.rank_correlation), _said(gate.top_fifth), "yes" if gate.passes else "no")
+        for row in found.tried
+        for gate in [row.gate]
     ]
     heads = ("look", "rank correlation", "near the level set", "may lead")
     return CalibrationView(_sentence(manifest, results, found), table_of("Looks that may lead", heads, rows))
@@ -38,11 +38,11 @@ def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | 
 def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
     search = manifest.query.search
     if not results.proposals:
-        return f"No chain was run, so no look had to lead: {_ranks(found.rungs[-1])}."
+        return f"No chain was run, so no look had to lead: {_ranks(found.tried[-1])}."
     if search.kernel != SURROGATE:
         return f"Kernel {search.kernel} uses the deciding look for every step: no cheap look led the chains."
     if found.lead == DECIDING:
-        tried = [rung.look for rung in found.rungs]
+        tried = [row.look for row in found.tried]
         return (
             f"No cheap look led the chains (tried: {', '.join(tried)}): each step proposed one change and cost one "
             f"scene at the deciding look, where {tried[0]} would have tried {inner_steps(manifest.query, tried[0])}."
@@ -50,13 +50,13 @@ def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
     inner = inner_steps(manifest.query, found.lead)
     led = f"Look {found.lead} led the chains, {inner} of its steps for one at the deciding look"
     anew = " It also chose anew which scenes of the bank were rendered." if results.is_chosen_anew else ""
-    return f"{led}: {_ranks(found.rungs[-1])}.{anew}"
+    return f"{led}: {_ranks(found.tried[-1])}.{anew}"
 
 
-def _ranks(rung: Rung) -> str:
-    overall, near = _said(rung.gate.rank_correlation), _said(rung.gate.top_fifth)
+def _ranks(row: TriedLook) -> str:
+    overall, near = _said(row.gate.rank_correlation), _said(row.gate.top_fifth)
     return (
-        f"{rung.look} ranks scenes as the deciding look does with rank correlation {overall}, and {near} among those "
+        f"{row.look} ranks scenes as the deciding look does with rank correlation {overall}, and {near} among those "
         f"nearest to the level set ({LEAST:g} and {LEAST_TOP:g} are needed to lead)"
     )
 

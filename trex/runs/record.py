@@ -17,7 +17,7 @@ from trex.scenes.scene import Scene
 from trex.worlds.latents import Latent, from_fields, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
-CONTROLS = (CONTROL, "control-2")  # the rungs of the positive control, easiest first
+CONTROLS = (CONTROL, "control-2")  # the levels of the positive control, easiest first
 BANK, CALIBRATION, FRESH = "bank", "calibration", "fresh"
 INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no steps of chains
 # In the order of a search; fresh draws may follow any hit.

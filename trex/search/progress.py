@@ -18,7 +18,7 @@ PHASES = {
     "calibration": "calibration of looks",
     "chain": "chains",
     "control": "positive control",
-    "control-2": "positive control, second rung",
+    "control-2": "positive control, second level",
 }
 
 

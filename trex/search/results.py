@@ -208,12 +208,12 @@ def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Hashab
     if phase not in CONTROLS:
         return ()
     rank = CONTROLS.index(phase)
-    rungs = controls_of(sample, manifest.target, options)
-    if rank >= len(rungs):
+    levels = controls_of(sample, manifest.target, options)
+    if rank >= len(levels):
         raise RunError(
             f"the run has draws of phase {phase}, for which its prior sample gives no easier target"
         )
-    easier = rungs[rank]
+    easier = levels[rank]
     return tuple(identity(state.z) for state in control_starts(rank, easier, options)[1])
 
 
@@ -233,8 +233,8 @@ def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample)
     options, phases = manifest.query.search, {record.phase for record in records}
     if not options.control or CHAIN not in phases:
         return ""
-    rungs = controls_of(sample, manifest.target, options)
-    tried = [(rank, easier) for rank, easier in enumerate(rungs) if CONTROLS[rank] in phases]
+    levels = controls_of(sample, manifest.target, options)
+    tried = [(rank, easier) for rank, easier in enumerate(levels) if CONTROLS[rank] in phases]
     return (
-        control_words([attempt_of(records, *one) for one in tried]) if tried else "" if rungs else NO_CONTROL
+        control_words([attempt_of(records, *one) for one in tried]) if tried else "" if levels else NO_CONTROL
     )

@@ -124,9 +124,9 @@ class Search:
         looks = ladder(self._query.render.preset)
         while True:
             places, found = calibration_of(self._query, self._journal.records, sample)
-            if found.lead or len(found.rungs) == len(looks):
+            if found.lead or len(found.tried) == len(looks):
                 return found.lead
-            rank = len(found.rungs)
+            rank = len(found.tried)
             zs = calibration_latents(places, sample)
             options = self._options
             what = Independent(CALIBRATION, looks[rank], rank, options.bank_seed, zs, bool(options.bank))

@@ -234,12 +234,12 @@ def beyond(rng: np.random.Generator, edge: float, n: int, d: int) -> Floats:
 
 def control_of(logit: Logit, seed: int) -> Control[Floats] | None:
     sample = sample_of(logit, 1000 + seed, 400)
-    rungs = controls(sample, everyone(len(sample)), TARGET, CHAINS)
-    return rungs[0] if rungs else None
+    levels = controls(sample, everyone(len(sample)), TARGET, CHAINS)
+    return levels[0] if levels else None
 
 
 def passes(logit: Logit, seed: int, scale: float, is_blind: bool, is_planted: str = "") -> bool | None:
-    """Whether chains pass the first rung; None without one."""
+    """Whether chains pass the first level; None without one."""
     easier = control_of(logit, seed)
     if easier is None:
         return None

@@ -67,7 +67,7 @@ def test_the_same_query_again_renders_nothing_of_the_bank(
     """Two looks are tried: the calibration's pictures at the second are there, too. And no draw depends on it."""
     use_ladder(monkeypatch, TINY, SMALL)
     first = run(tmp_path, [*SURROGATE, "search.steps=2", "render.fresh=0"], "first")
-    assert first.results.calibration is not None and len(first.results.calibration.rungs) == 2
+    assert first.results.calibration is not None and len(first.results.calibration.tried) == 2
     before = Counter(rendered)
     again = run(tmp_path, [*SURROGATE, "search.steps=2", "render.fresh=0"], "again")
     assert draws(again.folder) == draws(first.folder)

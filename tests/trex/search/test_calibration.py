@@ -27,7 +27,7 @@ SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
 
 def looked(done: Outcome) -> dict[str, bool]:
     assert done.results.calibration is not None
-    return {rung.look: rung.gate.passes for rung in done.results.calibration.rungs}
+    return {look.look: look.gate.passes for look in done.results.calibration.tried}
 
 
 def records(done: Outcome) -> list[Record]:

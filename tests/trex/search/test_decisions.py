@@ -73,9 +73,9 @@ def test_chains_from_a_bank_start_at_scenes_that_are_distinct() -> None:
 
 
 def test_the_chains_of_each_rung_draw_other_numbers_than_those_of_the_search() -> None:
-    """Planted bug: the first rung had the query's own seed."""
+    """Planted bug: the first level had the query's own seed."""
     draws = sample([0.0, 1.0, 2.0, 3.0], [1.0] * 4).draws
     easier = Control(TARGET, Estimate(0.01, 0.3, Interval(0.001, 0.03)), (3.0, 98.0), draws, np.ones(4), 4)
-    rungs = [control_starts(rank, easier, options(seed=7, chains=4)) for rank in (0, 1)]
-    begun = [start(seed, states) for seed, states in ((7, rungs[0][1]), *rungs)]
+    levels = [control_starts(rank, easier, options(seed=7, chains=4)) for rank in (0, 1)]
+    begun = [start(seed, states) for seed, states in ((7, levels[0][1]), *levels)]
     assert len({load_rng(rng).random() for one in begun for rng in one.rng_states}) == 12

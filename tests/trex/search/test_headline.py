@@ -110,10 +110,10 @@ def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome
     page = read_page(banked.report).text
     made = calibration_view(banked.manifest, banked.results)
     assert made is not None and banked.results.calibration is not None
-    (rung,) = banked.results.calibration.rungs
+    (look,) = banked.results.calibration.tried
     assert made.sentence in page
-    assert rung.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in made.sentence
-    shown = f"{rung.gate.rank_correlation:.2f}"
+    assert look.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in made.sentence
+    shown = f"{look.gate.rank_correlation:.2f}"
     assert shown in made.sentence and made.table.rows[0][:2] == ("fake-small", shown)
     assert f"and {banked.results.cheap} cheap ones" in page
     assert banked.results.cheap > 200  # the bank, and the chains' inner steps
@@ -122,9 +122,9 @@ def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome
 def test_what_it_costs_if_no_look_passed_is_said(banked: Outcome) -> None:
     found = banked.results.calibration
     assert found is not None
-    failed = replace(found.rungs[0], gate=found.rungs[0].gate._replace(passes=False))
+    failed = replace(found.tried[0], gate=found.tried[0].gate._replace(passes=False))
     view = calibration_view(
-        banked.manifest, replace(banked.results, calibration=replace(found, rungs=(failed,)))
+        banked.manifest, replace(banked.results, calibration=replace(found, tried=(failed,)))
     )
     assert view is not None and view.table.rows[0][3] == "no"
     assert "No cheap look led the chains (tried: fake-small)" in view.sentence

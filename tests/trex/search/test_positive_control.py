@@ -1,4 +1,4 @@
-"""The positive control of a run: two rungs, stored as phases of their own, resumed from any line to the same draws."""
+"""The positive control of a run: two levels, stored as phases of their own, resumed from any line to the same draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEVER = ["answer=1", "target.width=1e-6", "search.prior_scenes=100", "search.cha
 
 @pytest.fixture
 def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rungs that 100 prior scenes suffice for, and that every search passes."""
+    """Levels that 100 prior scenes suffice for, and that every search passes."""
     monkeypatch.setattr(control, "LEVEL", 0.95)
     monkeypatch.setattr(control, "SHARE", 0.25)
     monkeypatch.setattr(control, "MASSES", (0.04, 0.02))

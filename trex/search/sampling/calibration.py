@@ -19,7 +19,7 @@ SCENES = 32  # half of them the likeliest at the deciding look, half drawn from 
 
 
 @dataclass(frozen=True)
-class Rung:
+class TriedLook:
     """One look of the ladder, and how it ranks the calibration's scenes."""
 
     look: str
@@ -30,12 +30,12 @@ class Rung:
 class Calibration:
     """The looks that were tried, cheapest first; the last one leads if it passed."""
 
-    rungs: tuple[Rung, ...]
+    tried: tuple[TriedLook, ...]
 
     @property
     def lead(self) -> str:
         """The look that leads the chains; the deciding look if none passed."""
-        return next((rung.look for rung in self.rungs if rung.gate.passes), DECIDING)
+        return next((row.look for row in self.tried if row.gate.passes), DECIDING)
 
 
 def calibration_places(seed: int, sample: PriorSample) -> tuple[int, ...]:
@@ -56,13 +56,13 @@ def read_calibration(
     `ladder` lists the looks, the bank's first, whose log weights (n,) of the sample's scenes are `bank`.
     """
     dear = log_weights(sample.draws)[list(places)]
-    rungs = [Rung(ladder[0], gate(bank[list(places)], dear))]
+    tried = [TriedLook(ladder[0], gate(bank[list(places)], dear))]
     for rank, look in enumerate(ladder[1:], start=1):
         rows = {record.index: record.log_weight for record in records if _is_of(record, rank)}
-        if rungs[-1].gate.passes or len(rows) < len(places):
+        if tried[-1].gate.passes or len(rows) < len(places):
             break
-        rungs.append(Rung(look, gate(np.array([rows[index] for index in range(len(places))]), dear)))
-    return Calibration(tuple(rungs))
+        tried.append(TriedLook(look, gate(np.array([rows[index] for index in range(len(places))]), dear)))
+    return Calibration(tuple(tried))
 
 
 def calibration_latents(places: Sequence[int], sample: PriorSample) -> Mapping[int, Latent]:

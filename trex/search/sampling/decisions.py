@@ -24,7 +24,7 @@ from trex.worlds.kernels import samplers
 from trex.worlds.latents import Latent
 from trex.worlds.looks import ladder
 
-CONTROL_SEED = 1 << 32  # added to the query's seed for each rung, to give its chains other random numbers
+CONTROL_SEED = 1 << 32  # added to the query's seed for each level, to give its chains other random numbers
 
 
 def chain_starts(
@@ -61,14 +61,14 @@ def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[La
 def controls_of(
     sample: PriorSample, target: GaussianTarget, options: SearchSection
 ) -> tuple[Control[Latent], ...]:
-    """The rungs of the positive control; none if the prior sample knows the mass of no easier level set."""
+    """The levels of the positive control; none if the prior sample knows the mass of no easier level set."""
     return controls(sample.draws, sample.selection, target, options.chains)
 
 
 def control_starts(
     rank: int, easier: Control[Latent], options: SearchSection
 ) -> tuple[int, tuple[State[Latent], ...]]:
-    """The seed and the starts of the chains of a rung: prior draws outside it, as the prior has them.
+    """The seed and the starts of the chains of a level: prior draws outside it, as the prior has them.
 
     Not those near it, as for the search itself: from there, a kernel that ignores the classifier may pass as well.
     """
@@ -80,7 +80,7 @@ def control_starts(
 def attempt_of(
     records: Sequence[Record], rank: int, easier: Control[Latent], end: int | None = None
 ) -> Attempt:
-    """What the chains of a rung have done, by the records of its steps before index `end`, or all."""
+    """What the chains of a level have done, by the records of its steps before index `end`, or all."""
     return attempt(easier, state_hits(records, CONTROLS[rank], easier.target, easier.chains, end))
 
 
