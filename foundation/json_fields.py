@@ -1,4 +1,8 @@
-"""Typed access to untrusted JSON: each function returns a value, or raises an InputError with its place and content."""
+"""Typed access to untrusted JSON: each function returns a value, or raises an InputError with its place and content.
+
+For scenes and settings, which the process inside Blender reads too: its Python has numpy, but no pydantic. Other stored
+files are read by `trex.foundation.codec`.
+"""
 
 from __future__ import annotations
 

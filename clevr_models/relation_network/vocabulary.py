@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from trex.foundation.errors import InputError, unknown
-from trex.foundation.files import read_text
-from trex.foundation.json_fields import field, mapping, whole
-from trex.foundation.parse import parse_json
 
 FILE = Path(__file__).with_name("relation_vocabulary.json")
 TOKEN = re.compile(r"[a-z]+|[?;]")
-OUTPUTS = 28
 
 
 @dataclass(frozen=True)
@@ -48,25 +45,9 @@ class RelationVocabulary:
 
 def read_vocabulary(path: Path) -> RelationVocabulary:
     """The vocabulary in a JSON file: `question_token_to_idx`, `answer_token_to_idx` (output k is index k + 1)."""
-    try:
-        data = mapping(parse_json(read_text(path), str(path)), "it")
-        words, answers = (_numbered(data, f"{kind}_token_to_idx") for kind in ("question", "answer"))
-    except InputError as error:
-        raise InputError(
-            f"{path} is not a vocabulary: {error}; it needs question_token_to_idx, answer_token_to_idx"
-        ) from error
-    if sorted(answers.values()) != list(range(1, OUTPUTS + 1)):
-        raise InputError(
-            f"{path}: answer indices are {sorted(answers.values())}; they must be 1 to {OUTPUTS}, each once"
-        )
-    return RelationVocabulary(words, tuple(sorted(answers, key=lambda answer: answers[answer])))
-
-
-def _numbered(data: Mapping[str, object], key: str) -> dict[str, int]:
-    return {
-        word: whole(number, f"{key}, {word!r}")
-        for word, number in mapping(field(data, key, "it"), key).items()
-    }
+    data = json.loads(path.read_text(encoding="utf-8"))
+    answers: dict[str, int] = data["answer_token_to_idx"]
+    return RelationVocabulary(data["question_token_to_idx"], tuple(sorted(answers, key=answers.__getitem__)))
 
 
 @cache
@@ -76,5 +57,5 @@ def relation_vocabulary() -> RelationVocabulary:
 
 def how_found() -> dict[str, object]:
     """How the words' numbers were found, with margins and what stays uncertain: for the card of the weights."""
-    data = mapping(parse_json(read_text(FILE), str(FILE)), str(FILE))
-    return {"note": data["note"], **mapping(data["found"], "found")}
+    data = json.loads(FILE.read_text(encoding="utf-8"))
+    return {"note": data["note"], **data["found"]}
