@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trex.api.models.repair import Repair, begin_repair, open_repair
-    from trex.api.models.scene_repair import SceneRepair, begin_scene_repair, open_scene_repair
     from trex.auditing.perform import AuditResult
     from trex.commands.results.public import check, find, open_run
+    from trex.commands.results.repair import Repair, begin_repair, open_repair
     from trex.commands.results.run import Run
     from trex.commands.results.stopped import Stopped
     from trex.finding.check import QueryCheck
@@ -38,10 +37,7 @@ _HOMES = {
     "find": "trex.commands.results.public",
     "check": "trex.commands.results.public",
     "open_run": "trex.commands.results.public",
-    **dict.fromkeys(
-        ("begin_scene_repair", "open_scene_repair", "SceneRepair"), "trex.api.models.scene_repair"
-    ),
-    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.api.models.repair"),
+    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.commands.results.repair"),
     "Run": "trex.commands.results.run",
     "Hit": "trex.search.hit",
     "QueryCheck": "trex.finding.check",
@@ -61,17 +57,14 @@ __all__ = [
     "Repair",
     "Run",
     "RunError",
-    "SceneRepair",
     "Stopped",
     "TrexError",
     "audit",
     "begin_repair",
-    "begin_scene_repair",
     "check",
     "find",
     "open_repair",
     "open_run",
-    "open_scene_repair",
 ]
 
 

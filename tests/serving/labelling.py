@@ -17,10 +17,9 @@ from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown
 from trex.labelling.votes import VoteLog
-from trex.repair.distill import distill
+from trex.repair.decoders.pictures import ITEMS, Items, read_items
 from trex.repair.folder import open_repair
-from trex.repair.identify import identify
-from trex.repair.pictures import ITEMS, Items, draw_pictures, read_items
+from trex.repair.steps import distill, draw, identify
 
 TOKEN = "0123456789abcdef-the-token"
 BEARER = f"Bearer {TOKEN}"
@@ -33,7 +32,7 @@ def draw_repair(path: Path) -> None:
     with toy_folder(path, loaded, toy_query(**QUERY)) as folder:
         identify(folder, loaded, silent)
         distill(folder, loaded, silent)
-        draw_pictures(folder, loaded)
+        draw(folder, loaded)
     text = (path / "repair.toml").read_text()
     (path / "repair.toml").write_text(text.replace("[label]", "[label]\npictures = 20"))
 

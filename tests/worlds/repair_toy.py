@@ -6,6 +6,7 @@ The planted model answers by the first number, except near PLANTED, where it say
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ from trex.inference.rng import stream
 from trex.mnist_models.models import Autoencoder, DigitClassifier
 from trex.mnist_models.networks.autoencoders import Posterior
 from trex.mnist_models.pictures import DataSet, data_hash
+from trex.repair.decoders.loaded import Loaded
+from trex.repair.domain import Progress, Voters
 from trex.repair.folder import RepairFolder, create
-from trex.repair.loaded import Loaded
-from trex.repair.settings import RepairQuery, repair_query
+from trex.repair.settings import DecoderQuery, repair_query
+from trex.repair.steps import Folder, label
 
 NAMES = ("left", "right")
 PLANTED, SPREAD = np.array([1.5, 3.0]), 0.25
@@ -109,7 +112,7 @@ def toy(height: float = 20.0, share: float = 0.2, n: int = 500) -> Loaded:
     return Loaded(generator, model, *splits, kind="planted")
 
 
-def toy_query(**changes: object) -> RepairQuery:
+def toy_query(**changes: object) -> DecoderQuery:
     """The toy's query; a change such as identify={"noise": "printed"} replaces keys of a section."""
     from trex.query.toml_file import parse_table
 
@@ -121,7 +124,7 @@ def toy_query(**changes: object) -> RepairQuery:
     return repair_query(table, "toy")
 
 
-def toy_folder(path: Path, loaded: Loaded, query: RepairQuery | None = None) -> RepairFolder:
+def toy_folder(path: Path, loaded: Loaded, query: DecoderQuery | None = None) -> RepairFolder:
     """A repair of the toy in this folder, begun or opened."""
     return create(path, TOML, query or toy_query(), loaded.sources)
 
@@ -133,3 +136,13 @@ def silent(what: str, done: int, total: int) -> None:
 def tree(path: Path) -> dict[str, bytes]:
     """Every file below a folder with its bytes."""
     return {str(one.relative_to(path)): one.read_bytes() for one in sorted(path.rglob("*")) if one.is_file()}
+
+
+def label_by_committee(folder: Folder, loaded: Loaded, progress: Progress) -> None:
+    """The step with the votes of five networks."""
+    label(folder, loaded, progress)
+
+
+def label_by_files(folder: Folder, loaded: Loaded, paths: Sequence[Path], without: tuple[str, ...]) -> None:
+    """The step with the votes in CSV files."""
+    label(folder, loaded, silent, Voters({path: path.read_text() for path in paths}, without))

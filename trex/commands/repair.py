@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.commands.repairing.step import progress_of, step
 from trex.commands.shell.options import Processes, refuse
-from trex.commands.shell.result import AsJson, print_result
+from trex.commands.shell.progress import display_until_stopped
+from trex.commands.shell.result import AsJson, note, print_result
 from trex.commands.shell.trust import TrustQuery, trust_queries
-from trex.foundation.errors import InputError
 from trex.query.shipped import query_path
+
+if TYPE_CHECKING:
+    from trex.commands.results.repair import Repair
+    from trex.repair.domain import Progress
+    from trex.repair.files import Found
 
 repair_app = typer.Typer(
     no_args_is_help=True,
@@ -28,17 +33,14 @@ Data = Annotated[
         )
     ),
 ]
-VOTING = ("voters", "votes", "without")
-SCENES = "for rendered scenes the truth is known, so a repair on them takes no data and no votes"
-RENDERED = "only a repair on rendered scenes renders anything"
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")
 ]
+NEXT = {"identify": "distill", "distill": "label", "label": "correct", "correct": "report"}
 
 
 @repair_app.command()
 def identify(
-    ctx: typer.Context,
     query: Annotated[
         str,
         typer.Argument(metavar="QUERY", help="A TOML file, or the name of a shipped repair such as mnist."),
@@ -57,49 +59,20 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
-    from trex.api.models.given import REPAIRS
-    from trex.api.models.repair import begun
-    from trex.commands.repairing.scene_steps import identify_scenes_step
-    from trex.repair.identify import RESULT, IdentifyResult
-    from trex.repair.records import read_record
-    from trex.repair.scenes.settings import is_of_scenes
-    from trex.repair.settings import chosen_table, repair_path
-    from trex.repair.words import identify_words
+    from trex.commands.results.repair import REPAIRS, begun
+    from trex.repair.settings import repair_path
 
-    path = repair_path(query)
-    text, table = chosen_table(path, settings or [])
-    if is_of_scenes(table):
-        refuse(ctx, ["data"], SCENES)
-        identify_scenes_step(out or REPAIRS / path.stem, text, table, processes, as_json)
-        return
-    refuse(ctx, ["processes"], RENDERED)
-    with begun(query, settings or [], out, data, progress_of) as folder:
-        place = folder.path
-        result = read_record(IdentifyResult, folder.require("identify") / RESULT)
-    print_result({"folder": str(place), **result.model_dump()}, identify_words(result, place), as_json)
+    repair = _repair(out or REPAIRS / repair_path(query).stem, data, processes)
+    begun(repair, query, settings or [])
+    _print(repair, "identify", as_json)
 
 
 @repair_app.command()
-def distill(
-    ctx: typer.Context,
-    folder: Folder,
-    data: Data = None,
-    processes: Processes = None,
-    as_json: AsJson = False,
-) -> None:
-    """Cluster the codes of the mistakes: a Gaussian mixture with a Dirichlet-process prior."""
-    from trex.commands.repairing.scene_steps import distill_scenes_step
-
-    if _is_of_scenes(ctx, folder):
-        distill_scenes_step(folder, processes, as_json)
-        return
-    from trex.repair.distill import RESULT, DistillResult, distill
-    from trex.repair.records import read_record
-    from trex.repair.words import distill_words
-
-    with step(folder, data, distill) as opened:
-        result = read_record(DistillResult, opened.require("distill") / RESULT)
-    print_result({"folder": str(folder), **result.model_dump()}, distill_words(result, folder), as_json)
+def distill(folder: Folder, data: Data = None, processes: Processes = None, as_json: AsJson = False) -> None:
+    """Cluster the mistakes: a Gaussian mixture with a Dirichlet-process prior."""
+    repair = _repair(folder, data, processes)
+    repair.distill()
+    _print(repair, "distill", as_json)
 
 
 @repair_app.command()
@@ -129,59 +102,30 @@ def label(
 
     Rendered scenes are labelled by the truth, which the renderer knows: only --processes and --json apply to them.
     """
-    from trex.commands.repairing.scene_steps import label_scenes_step
+    from trex.repair.settings import SceneQuery
     from trex.repair.votes_file import PEOPLE, check_voters
 
     if voters is not None:
         refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
         check_voters(voters)
     if not votes and voters != PEOPLE:
-        refuse(
-            ctx,
-            ["without"],
-            "only annotators of a file (--votes) or of the page (--voters people) can be left out",
-        )
-    if _is_of_scenes(ctx, folder, VOTING):
-        label_scenes_step(folder, processes, as_json)
+        why = "only annotators of a file (--votes) or of the page (--voters people) can be left out"
+        refuse(ctx, ["without"], why)
+    repair = _repair(folder, data, processes)
+    if voters is None and not votes and not isinstance(repair.query, SceneQuery):
+        place = repair.pictures()
+        print_result({"pictures": str(place)}, _vote_words(place, folder), as_json)
         return
-    from trex.api.models.repair import label_step
-    from trex.repair.label import RESULT, LabelResult
-    from trex.repair.records import read_record
-    from trex.repair.words import label_words, vote_words
-
-    with step(folder, data, label_step(voters, tuple(votes or ()), tuple(without or ()))) as opened:
-        if voters is None and not votes:
-            place = opened.require("pictures")
-            print_result({"pictures": str(place)}, vote_words(place, folder), as_json)
-            return
-        result = read_record(LabelResult, opened.require("label") / RESULT)
-    print_result({"folder": str(folder), **result.model_dump()}, label_words(result, folder), as_json)
+    repair.label(voters, votes=votes, without=without or ())
+    _print(repair, "label", as_json)
 
 
 @repair_app.command()
-def correct(
-    ctx: typer.Context,
-    folder: Folder,
-    data: Data = None,
-    processes: Processes = None,
-    as_json: AsJson = False,
-) -> None:
+def correct(folder: Folder, data: Data = None, processes: Processes = None, as_json: AsJson = False) -> None:
     """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
-    from trex.commands.repairing.scene_steps import correct_scenes_step
-
-    if _is_of_scenes(ctx, folder):
-        correct_scenes_step(folder, processes, as_json)
-        return
-    from trex.repair.novelty import correct_and_compare
-    from trex.repair.page.results import read_results
-    from trex.repair.words import correct_words, novelty_words
-
-    with step(folder, data, correct_and_compare) as opened:
-        results = read_results(opened)
-    result, novelty = results.correct, results.novelty
-    assert result is not None and novelty is not None
-    document = {"folder": str(folder), **result.model_dump(), "novelty": novelty.model_dump()}
-    print_result(document, f"{novelty_words(novelty)}\n{correct_words(result, folder)}", as_json)
+    repair = _repair(folder, data, processes)
+    repair.correct()
+    _print(repair, "correct", as_json)
 
 
 @repair_app.command()
@@ -208,45 +152,65 @@ def prove(
     as_json: AsJson = False,
 ) -> None:
     """Measure what a correction on rendered scenes does to official pictures, and to a new search for the failures."""
-    from trex.commands.repairing.scene_steps import is_scene_folder, prove_scenes_step
-
-    if not is_scene_folder(folder):
-        raise InputError(f"{folder} is no repair on rendered scenes; only those are proved by a new search")
     if not query:
         refuse(ctx, ["settings", "seed", "trust"], "only a search (--query) has it")
     if trust:
         trust_queries(map(query_path, query or []), settings or [])
-    prove_scenes_step(folder, dataset, query or [], settings or [], seed or [], as_json)
+    repair = _repair(folder)
+    proof = repair.prove(dataset=dataset, queries=query or [], set=settings or [], seeds=seed or []).proof
+    assert proof is not None
+    words = [*proof.sentences, f"next: trex repair report {folder}"]
+    print_result({"folder": str(folder), **proof.document}, "\n".join(words), as_json)
 
 
 @repair_app.command()
 def report(folder: Folder, as_json: AsJson = False) -> None:
     """Write one page and one JSON file of all finished steps, and say what they show."""
-    from trex.commands.repairing.scene_steps import is_scene_folder, report_scenes_step
+    from trex.repair.report import DOCUMENT, PAGE
 
-    if is_scene_folder(folder):
-        report_scenes_step(folder, as_json)
-        return
-    from trex.repair.folder import open_repair
-    from trex.repair.page.report import DOCUMENT, PAGE, write_report
-
-    with open_repair(folder) as opened:
-        document = write_report(opened)
+    document = _repair(folder).document()
     sentences = document["sentences"]
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {folder / PAGE}\nJSON: {folder / DOCUMENT}"
     print_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
 
 
-def _is_of_scenes(ctx: typer.Context, folder: Path, also: Sequence[str] = ()) -> bool:
-    """Whether a repair is one on rendered scenes; InputError for options that its kind does not take."""
-    from trex.commands.repairing.scene_steps import is_scene_folder
+def _repair(place: Path, data: Path | None = None, processes: int | None = None) -> Repair:
+    from trex.commands.results.repair import Repair
 
-    if is_scene_folder(folder):
-        refuse(ctx, ["data", *also], SCENES)
-        return True
-    refuse(ctx, ["processes"], RENDERED)
-    return False
+    return Repair(place, data, processes, _progress_of)
+
+
+@contextmanager
+def _progress_of(place: Path) -> Iterator[Progress]:
+    """The display of a step, which says first where it writes; a stop keeps what is done."""
+    note(f"writing to {place}")
+    with display_until_stopped(f"{place} keeps what is done") as display:
+        yield display.show
+
+
+def _print(repair: Repair, step: str, as_json: bool) -> None:
+    """What a step found, and the next command."""
+    results = repair.results
+    found: Sequence[Found] = [results.found[name] for name in results.found if name == step]
+    document: dict[str, object] = {"folder": str(repair.path), **found[0].model_dump()}
+    if step == "correct" and results.novelty is not None:
+        found = [results.novelty, *found]
+        document["novelty"] = results.novelty.model_dump()
+    words = [line for each in found for line in (*each.lines, *each.sentences)]
+    print_result(document, "\n".join([*words, f"next: trex repair {NEXT[step]} {repair.path}"]), as_json)
+
+
+def _vote_words(pictures: Path, place: Path) -> str:
+    """How people vote on the pictures."""
+    return (
+        f"pictures to vote on: {pictures}/p*.png\n"
+        f"people vote in a browser: trex label {place} --serve; elsewhere: --export PAGE\n"
+        "votes go into a CSV file with the columns picture,annotator,label: the name of the picture without .png, the "
+        'annotator\'s name, and a class or "none"\n'
+        f"then: trex repair label {place} --votes FILE.csv\n"
+        f"or let networks vote: trex repair label {place} --voters committee"
+    )
 
 
 COMMAND = repair_app

@@ -20,8 +20,9 @@ from trex.foundation.locked_folder import lock_folder
 from trex.labelling.survey import Choice, Shown, Survey, class_choices
 from trex.labelling.votes import VOTES, Vote, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
-from trex.repair.folder import DONE, MANIFEST, RepairFolder
-from trex.repair.records import Done, file_sha256, read_fields, read_record
+from trex.repair.files import Done, file_sha256, read_fields, read_record
+from trex.repair.folder import DONE, MANIFEST
+from trex.repair.steps import Folder
 from trex.repair.votes_file import LIMIT, read_cast
 from trex.trials.baseline.baseline import Baseline, ScoredExample, consensus
 from trex.trials.baseline.files import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
@@ -42,7 +43,7 @@ def is_repair(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def read_shown(folder: RepairFolder) -> Shown:
+def read_shown(folder: Folder) -> Shown:
     """What a repair shows; RunError if its pictures are not drawn yet, or were changed."""
     place = folder.require("pictures")
     files = {
@@ -67,7 +68,7 @@ def read_shown(folder: RepairFolder) -> Shown:
     return Shown(pictures, survey, digest, key, examples=examples)
 
 
-def _classes(folder: RepairFolder) -> tuple[str, ...]:
+def _classes(folder: Folder) -> tuple[str, ...]:
     """The classes that the step before has recorded; read as plain fields, since its module loads torch."""
     path = folder.require("distill") / DISTILLED
     classes = (read_fields(path) or {}).get("classes")

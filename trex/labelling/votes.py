@@ -24,7 +24,7 @@ from trex.foundation.files import sync_folder
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 from trex.labelling.survey import Shown, Survey
-from trex.repair.records import Record
+from trex.repair.files import Record
 from trex.repair.votes_file import COLUMNS, MAX_ANNOTATORS
 from trex.runs.checked_lines import CheckedLog, read_checked
 

@@ -11,15 +11,14 @@ import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Generic, Literal, Self, TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
-from trex.query.toml_file import Table
-from trex.repair.records import (
+from trex.repair.files import (
     Done,
     Fields,
     Sources,
@@ -29,7 +28,7 @@ from trex.repair.records import (
     write_json,
     write_record,
 )
-from trex.repair.settings import RepairQuery, repair_query, repair_table
+from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery, repair_query, repair_table
 
 FORMAT = 1
 QUERY, MANIFEST, KEY, DONE, PARTS = (
@@ -44,19 +43,12 @@ STEPS: tuple[Step, ...] = ("identify", "distill", "pictures", "label", "correct"
 COMMANDS = {"pictures": "label", "novelty": "correct"}  # steps that a command of another name carries out
 
 
-class Query(Protocol):
-    """A repair's query: a section of settings for each step."""
-
-    seed: int
-
-    def model_dump(self, *, mode: Literal["json"]) -> dict[str, Any]:
-        """All settings, as JSON has them."""
+Q = TypeVar("Q", bound=RepairQuery, covariant=True)
+M = TypeVar("M", bound=BaseModel)
+New = TypeVar("New", bound=RepairQuery)
 
 
-Q = TypeVar("Q", bound=Query)
-
-
-class StepFolder(Generic[Q]):
+class RepairFolder(Generic[Q]):
     """An open folder; at most one process has it open."""
 
     def __init__(self, path: Path, query: Q, sources: Sources, lock: int) -> None:
@@ -80,9 +72,11 @@ class StepFolder(Generic[Q]):
         make_folder(place / PARTS)
         return place
 
-    def finish(self, step: Step) -> None:
-        """Record a step as finished, with the sha256 of its files, and delete its parts."""
+    def finish(self, step: Step, found: BaseModel | None = None) -> None:
+        """Record what a step found and that it is finished, with the sha256 of its files, and delete its parts."""
         place = self.path / step
+        if found is not None:
+            write_record(place / record_file(step), found)
         names = sorted(
             path.relative_to(place).as_posix()
             for path in place.rglob("*")
@@ -101,11 +95,8 @@ class StepFolder(Generic[Q]):
             command = f"trex repair {step} {self.path / QUERY} --out {self.path}"
         if self._done(step) is None:
             is_old = (place / DONE).exists()
-            why = (
-                "has other settings, or other steps before it, than it was made with"
-                if is_old
-                else "is not finished"
-            )
+            changed = "has other settings, or other steps before it, than when it was carried out"
+            why = changed if is_old else "is not finished"
             raise RunError(f"step {step!r} of {self.path} {why}; run: {command}")
         for name, known in read_record(Done, place / DONE).files.items():
             if file_sha256(place / name) != known:
@@ -116,10 +107,9 @@ class StepFolder(Generic[Q]):
         """Whether a step and all before it are finished with the present settings."""
         return self._done(step) is not None
 
-    def given(self, step: Step) -> Fields:
-        """What decided a finished step besides the query."""
-        given = read_record(Done, self.require(step) / DONE).key.get("given")
-        return given if isinstance(given, dict) else {}
+    def found(self, step: Step, model: type[M]) -> M:
+        """What a finished step found; RunError as of `require`."""
+        return read_record(model, self.require(step) / record_file(step))
 
     def close(self) -> None:
         """Release the lock."""
@@ -162,20 +152,16 @@ class StepFolder(Generic[Q]):
         return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
 
 
-class RepairFolder(StepFolder[RepairQuery]):
-    """A repair on pictures of a generator."""
+def record_file(step: Step) -> str:
+    """The record of what a step found, in its folder."""
+    return f"{step}.json"
 
 
-def create(path: Path, text: str, query: RepairQuery, sources: Sources) -> RepairFolder:
+def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[New]:
     """Begin a repair, or open the one that is there: its later steps then follow the new query.
 
     InputError if the folder holds anything else, or a repair of other models or data.
     """
-    return RepairFolder(path, query, sources, begin_folder(path, text, sources))
-
-
-def begin_folder(path: Path, text: str, sources: Sources) -> int:
-    """The lock of a folder that is begun with this query, or was with these sources; errors as of `create`."""
     if (path / MANIFEST).exists():
         known = read_record(Sources, path / MANIFEST)
         if known != sources:
@@ -187,36 +173,20 @@ def begin_folder(path: Path, text: str, sources: Sources) -> int:
         raise InputError(f"{path} exists and holds no repair; choose another folder with --out")
     make_folder(path)
     lock = _lock(path)
-    try:
+    with closed_on_error(lock):
         write_atomic(path / QUERY, text.encode())
         write_record(path / MANIFEST, sources)
-    except BaseException:
-        os.close(lock)
-        raise
-    return lock
+    return RepairFolder(path, query, sources, lock)
 
 
-def open_repair(path: Path) -> RepairFolder:
-    """The repair in a folder, with the settings that its repair.toml has now."""
-    query = repair_query(table_of(path), str(path / QUERY))
-    return RepairFolder(path, query, *open_folder(path))
-
-
-def table_of(path: Path) -> Table:
-    """The query of the repair in a folder, as a table; InputError if there is none."""
+def open_repair(path: Path) -> RepairFolder[DecoderQuery | SceneQuery]:
+    """The repair in a folder, with the settings that its repair.toml has now; InputError if there is none."""
     if not (path / MANIFEST).is_file():
         raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {path}")
     refuse_links(path)
-    return repair_table(path / QUERY)
-
-
-def open_folder(path: Path) -> tuple[Sources, int]:
-    """What a repair was begun with, and the folder's lock."""
+    query = repair_query(repair_table(path / QUERY), str(path / QUERY))
     sources = read_record(Sources, path / MANIFEST)
-    lock = _lock(path)
-    with closed_on_error(lock):
-        make_folder(path)
-    return sources, lock
+    return RepairFolder(path, query, sources, _lock(path))
 
 
 def _begun_only(path: Path, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The query of a repair: which generator and model, and the settings of each step."""
+"""The query of a repair: which generator and model, and the settings of each step; one class for each domain."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from trex.query.toml_text import toml_text
 REPAIRS = QUERIES / "repair"
 Share = Annotated[Real, Field(ge=0, le=1)]
 MAX_NUMBER = 10_000_000
+CLEVR = "clevr"  # the generator of rendered scenes
 
 
 def _with_control(lambdas: tuple[float, ...]) -> tuple[float, ...]:
     if 0.0 not in lambdas or len(set(lambdas)) < len(lambdas):
         raise ValueError("give 0, which is the control without scenarios, and every value once")
-    return tuple(one + 0.0 for one in lambdas)  # -0.0 is 0.0
+    return tuple(value + 0.0 for value in lambdas)  # -0.0 is 0.0
 
 
 Lambdas = Annotated[
@@ -108,10 +109,84 @@ class CorrectSection(Section):
     loss: Share = 0.002
 
 
+Positive = Annotated[Count, Field(ge=1, le=MAX_NUMBER)]
+
+
+class SceneGeneratorSection(Section):
+    """CLEVR's own scenes (3 to 10 objects), rendered at `look`; the proof is rendered at `deciding` too."""
+
+    name: Literal["clevr"] = "clevr"
+    look: Name = "fast"
+    deciding: Name = "reference"
+
+
+class SceneIdentifySection(Section):
+    """How mistakes are grown from prior scenes.
+
+    Of `seeds` scenes, which are also the ordinary ones that the model is tuned on, each object that the model misreads
+    is perturbed `draws` times, by Gaussian steps of `step` Blender units. `held_out` further scenes give the mistakes
+    that no later step learns from, and `validation` further ones only judge. Mistakes grow from the found scenes of
+    `runs` (folders) as well.
+    """
+
+    seeds: Annotated[Count, Field(ge=25, le=MAX_NUMBER)] = 3000
+    draws: Annotated[Count, Field(ge=1, le=100_000)] = 5
+    held_out: Positive = 1000
+    step: Annotated[Real, Field(gt=0, le=1)] = 0.1
+    validation: Annotated[Count, Field(ge=2, le=MAX_NUMBER)] = 1500
+    runs: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+
+
+class SceneDistillSection(Section):
+    """The mixture on `dimensions` principal components: at most `components`, kept above weight `cutoff`."""
+
+    dimensions: Annotated[Count, Field(ge=1, le=40)] = 12
+    components: Annotated[Count, Field(ge=1, le=1000)] = 30
+    cutoff: Annotated[Real, Field(gt=0, lt=1)] = 0.02
+    iterations: Annotated[Count, Field(ge=1, le=1_000_000)] = 10_000
+    regularization: Annotated[Real, Field(gt=0, le=1)] = 0.01
+
+
+class SceneLabelSection(Section):
+    """`pictures` fresh scenes of each component; it is weak if misread more than `weak` times as often as the prior."""
+
+    pictures: Annotated[Count, Field(ge=5, le=100_000)] = 200
+    weak: Annotated[Real, Field(ge=1, le=1000)] = 5.0
+
+
+class SceneCorrectSection(Section):
+    """Fine-tuning on L(D) + lambda * L(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
+
+    Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh
+    scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions` about each validation scene.
+    The lambda is chosen by `choose` further scenes among those that lose at most `loss` of the answers of the first
+    third of the validation scenes against lambda 0. `device` (cpu, cuda or auto) tunes; everything else of the model
+    runs on the CPU.
+    """
+
+    lambdas: Lambdas = (0.0, 0.1, 1.0)
+    seeds: Annotated[Count, Field(ge=1, le=100)] = 3
+    epochs: Annotated[Count, Field(ge=1, le=1000)] = 3
+    batch: Annotated[Count, Field(ge=1, le=10_000)] = 32
+    most: Annotated[Count, Field(ge=1, le=1000)] = 8
+    rate: Annotated[Real, Field(gt=0, le=1)] = 1e-3
+    pictures: Annotated[Count, Field(ge=1, le=100_000)] = 256
+    choose: Annotated[Count, Field(ge=1, le=100_000)] = 60
+    deciding: Annotated[Count, Field(ge=1, le=100_000)] = 100
+    questions: Annotated[Count, Field(ge=1, le=1000)] = 10
+    loss: Share = 0.003
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+
+
 class RepairQuery(Section):
     """A whole repair; `seed` decides every draw of it."""
 
     seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
+
+
+class DecoderQuery(RepairQuery):
+    """A repair of a classifier on pictures that an autoencoder decodes: digits, garments, traffic signs."""
+
     generator: GeneratorSection = GeneratorSection()
     model: ModelSection = ModelSection(name="mnist-classifier")
     identify: IdentifySection = IdentifySection()
@@ -120,14 +195,27 @@ class RepairQuery(Section):
     correct: CorrectSection = CorrectSection()
 
 
+class SceneQuery(RepairQuery):
+    """A repair of a CLEVR model on rendered scenes."""
+
+    generator: SceneGeneratorSection = SceneGeneratorSection()
+    model: ModelSection = ModelSection(name="shipped")
+    identify: SceneIdentifySection = SceneIdentifySection()
+    distill: SceneDistillSection = SceneDistillSection()
+    label: SceneLabelSection = SceneLabelSection()
+    correct: SceneCorrectSection = SceneCorrectSection()
+
+
 def repair_table(path: Path) -> Table:
     """The table in the TOML file of a repair, not validated yet."""
     return parse_table(read_text(path), str(path))
 
 
-def repair_query(table: Table, source: str) -> RepairQuery:
-    """The query in a table; InputError names an invalid key."""
-    return validated(RepairQuery, table, source)
+def repair_query(table: Table, source: str) -> DecoderQuery | SceneQuery:
+    """The query in a table, by its generator's name; InputError names an invalid key."""
+    section = table.get("generator")
+    is_of_scenes = isinstance(section, dict) and section.get("name") == CLEVR
+    return validated(SceneQuery, table, source) if is_of_scenes else validated(DecoderQuery, table, source)
 
 
 def repair_path(given: str) -> Path:
@@ -136,7 +224,7 @@ def repair_path(given: str) -> Path:
     if not path.exists() and path.name == given and shipped.is_file():
         return shipped
     if not path.exists():
-        names = ", ".join(sorted(one.stem for one in REPAIRS.glob(f"*{SUFFIX}")))
+        names = ", ".join(sorted(path.stem for path in REPAIRS.glob(f"*{SUFFIX}")))
         raise InputError(
             f"repair {given!r} is no file, and none of the shipped ones ({names}); give a TOML file"
         )
@@ -154,6 +242,8 @@ def _dotted(table: Table) -> Table:
     flat: Table = {}
     for key, value in table.items():
         flat |= (
-            {f"{key}.{name}": one for name, one in value.items()} if isinstance(value, dict) else {key: value}
+            {f"{key}.{name}": each for name, each in value.items()}
+            if isinstance(value, dict)
+            else {key: value}
         )
     return flat

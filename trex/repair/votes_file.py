@@ -14,7 +14,7 @@ import numpy as np
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import short
 from trex.inference.repair.votes import MISSING, NONE
-from trex.repair.arrays import Ints
+from trex.repair.files import Ints
 
 COLUMNS = ["picture", "annotator", "label"]
 NONE_WORD = "none"

@@ -37,9 +37,8 @@ from trex.datasets.render_files import everything, read_any
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_picture, decode_png
-from trex.repair.scenes.proof.records import OfficialProof
-from trex.repair.scenes.proof.words import official_words
-from trex.repair.scenes.results import compared
+from trex.repair.results import compared
+from trex.repair.scenes.proof import OfficialProof
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.scene_json import center, to_clevr
 from trex.scenes.questions.answers import answer_of, is_same
@@ -564,7 +563,7 @@ def test_the_proof_of_a_repair_says_it_too(tmp_path: Path) -> None:
     assert len(pictures) == 2
     row = compared(0, "before", "official", (np.ones(4, np.bool_), np.ones(4, np.bool_)), [0, 0, 1, 1])
     proof = OfficialProof(corrected="", dataset="d", pictures=2, rows=[row], notes=tally.sentences)
-    assert official_words(proof).endswith("the first: images/val/CLEVR_val_000001.png.")
+    assert proof.words.endswith("the first: images/val/CLEVR_val_000001.png.")
 
 
 @pytest.mark.parametrize("kind", KEPT)

@@ -15,11 +15,11 @@ import trex
 from tests.references.onnx_files import mean_colors, with_question
 from tests.references.user_modules import user_folder
 from tests.running import command_line
-from trex.api.models.given import overrides_of
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.commands.render import object_range
+from trex.commands.results.repair import overrides_of
 from trex.farm.queue.sweep import combinations
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse

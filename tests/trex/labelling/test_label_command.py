@@ -84,7 +84,7 @@ def voted(folder: Path, *names: str) -> None:
 
 
 def test_served_votes_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex.repair.loaded.load", lambda query, data: toy())
+    monkeypatch.setattr("trex.repair.decoders.domain.load", lambda query, data: toy())
     refused(trex("repair", "label", folder, "--voters", "people"), "holds no votes; people vote with")
     voted(folder, "Ada", "Bob", "Eve")
     found = trex_done("repair", "label", folder, "--voters", "people").stdout

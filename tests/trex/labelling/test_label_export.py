@@ -13,12 +13,11 @@ import pytest
 
 from tests.serving.html_page import Page
 from tests.serving.labelling import QUERY, items_of, shown_of
-from tests.worlds.repair_toy import toy, toy_folder, toy_query
+from tests.worlds.repair_toy import label_by_files, toy, toy_folder, toy_query
 from trex.labelling.pages import export_page
 from trex.labelling.poll import order_of
 from trex.labelling.survey import Shown, class_choices
-from trex.repair.label import RESULT, LabelResult, label_by_files
-from trex.repair.records import read_record
+from trex.repair.decoders.label import VoteResult
 from trex.repair.votes_file import parse_votes
 
 STUBS = """
@@ -103,5 +102,5 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
     path.write_text(found["csv"])
     with toy_folder(folder, loaded, toy_query(**QUERY)) as opened:
         label_by_files(opened, loaded, [path], ())
-        result = read_record(LabelResult, opened.require("label") / RESULT)
+        result = opened.found("label", VoteResult)
     assert result.who == "one annotator" and len(result.scenarios) == 1

@@ -31,10 +31,9 @@ from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown, class_choices
 from trex.labelling.votes import Tally, VoteLog
-from trex.repair.distill import distill
-from trex.repair.identify import identify
-from trex.repair.loaded import Loaded, validation_rows
-from trex.repair.pictures import EXAMPLES, draw_pictures, example_rows
+from trex.repair.decoders.loaded import Loaded, validation_rows
+from trex.repair.decoders.pictures import EXAMPLES, example_rows
+from trex.repair.steps import distill, draw, identify
 from trex.runs.picture_files import to_png
 
 pytestmark = pytest.mark.usefixtures("signs")
@@ -209,7 +208,7 @@ def test_a_repair_of_many_classes_shows_a_clear_picture_of_each_from_the_users_t
     with toy_folder(tmp_path / "r", loaded, toy_query()) as folder:
         identify(folder, loaded, silent)
         distill(folder, loaded, silent)
-        place = draw_pictures(folder, loaded)
+        place = draw(folder, loaded)
         shown = read_shown(folder)
         learning, judging = validation_rows(folder.query, loaded.train)
     assert sorted(path.name for path in (place / EXAMPLES).iterdir()) == [f"{k:03}.png" for k in range(11)]

@@ -12,7 +12,7 @@ from tests.serving.labelling import BEARER, TOKEN, Annotator, items_of, polled, 
 from tests.worlds.repair_toy import tree
 from trex.labelling.poll import order_of
 from trex.labelling.votes import read_tally
-from trex.repair.pictures import NOT
+from trex.repair.decoders.pictures import NOT
 
 LABELS = ("left", "right", "none")
 

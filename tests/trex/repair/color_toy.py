@@ -11,7 +11,7 @@ from trex.inference.rng import stream
 from trex.mnist_models.models import Autoencoder, DigitClassifier
 from trex.mnist_models.networks.autoencoders import Posterior
 from trex.mnist_models.pictures import DataSet, Shape, data_hash, from_planes
-from trex.repair.loaded import Loaded
+from trex.repair.decoders.loaded import Loaded
 
 PICTURE: Shape = (32, 32, 3)
 FRAMES = 4  # of a track

@@ -13,24 +13,21 @@ from PIL import Image
 
 from tests.trex.repair.color_toy import FRAMES, color_data, color_toy
 from tests.trex.repair.test_label import HEAD, truths, vote_lines
-from tests.worlds.repair_toy import PLANTED, silent, toy_folder, toy_query
+from tests.worlds.repair_toy import PLANTED, label_by_committee, label_by_files, silent, toy_folder, toy_query
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError
 from trex.mnist_models.pictures import split_tracks
-from trex.repair.committee import IN_COLOR, MEMBERS, members_for
-from trex.repair.correction.correct import RESULT, correct
-from trex.repair.correction.results import FRESH, GROWN, SWEEP, ZERO, CorrectResult
-from trex.repair.correction.sets import sources
-from trex.repair.distill import distill
-from trex.repair.identify import GROWN as GROWN_FILE
-from trex.repair.identify import identify
-from trex.repair.label import RESULT as LABELS
-from trex.repair.label import LabelResult, label_by_committee, label_by_files, training_of
-from trex.repair.loaded import validation_rows
-from trex.repair.mistakes import read_mistakes
-from trex.repair.page.report import PAGE, write_report
-from trex.repair.pictures import ITEMS, draw_pictures, read_items
-from trex.repair.records import read_record
+from trex.repair.correct import correct
+from trex.repair.decoders.bench import bench_of
+from trex.repair.decoders.committee import IN_COLOR, MEMBERS, members_for
+from trex.repair.decoders.identify import GROWN as GROWN_FILE
+from trex.repair.decoders.identify import read_mistakes
+from trex.repair.decoders.label import VoteResult, training_of
+from trex.repair.decoders.loaded import validation_rows
+from trex.repair.decoders.pictures import ITEMS, read_items
+from trex.repair.report import PAGE, write_report
+from trex.repair.results import FRESH, GROWN, SWEEP, ZERO, CorrectResult
+from trex.repair.steps import distill, draw, identify
 
 QUERY = {"correct": {"seeds": 1}}
 
@@ -48,7 +45,7 @@ def test_a_planted_failure_in_color_is_found_labelled_and_mended(tmp_path: Path)
         grown = read_mistakes(folder.require("identify") / GROWN_FILE)
         assert len(grown.rows) > 50 and np.linalg.norm(grown.codes - PLANTED, axis=1).max() < 1.5
         distill(folder, loaded, silent)
-        place = draw_pictures(folder, loaded)
+        place = draw(folder, loaded)
         items = read_items(place / ITEMS)
         assert items.pictures.shape[1:] == (32, 32, 3)
         shown = np.asarray(Image.open(io.BytesIO((place / f"{items.names[0]}.png").read_bytes())))
@@ -57,11 +54,11 @@ def test_a_planted_failure_in_color_is_found_labelled_and_mended(tmp_path: Path)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
         label_by_files(folder, loaded, [votes], ())
-        (component,) = read_record(LabelResult, folder.require("label") / LABELS).components
+        (component,) = folder.found("label", VoteResult).components
         assert component.is_scenario and component.label == "right" and component.purity.value == 1.0
         sound = color_data("train", 600, share=0.0)  # D itself does not show where the model is wrong
         correct(folder, replace(loaded, train=sound), silent)
-        found = read_record(CorrectResult, folder.require("correct") / RESULT)
+        found = folder.found("correct", CorrectResult)
         card = read_card(folder.require("correct") / "model-0.safetensors")
         write_report(folder)
     claims = {(one.against, one.test): one for one in found.claims()}
@@ -88,7 +85,7 @@ def test_no_track_that_judges_is_learned_by_anything(tmp_path: Path) -> None:
         grown = read_mistakes(folder.require("identify") / GROWN_FILE)
         assert not groups_of(grown.rows) & groups_of(judging)
         distill(folder, loaded, silent)
-        assert not groups_of(sources(folder, loaded, ()).rows) & groups_of(judging)
+        assert not groups_of(bench_of(folder, loaded, ()).rows) & groups_of(judging)
     alone = replace(loaded.train, groups=None)  # planted: each frame by itself
     learning, judging = validation_rows(query, alone)
     assert groups_of(learning) & groups_of(judging)
@@ -110,7 +107,7 @@ def test_the_committee_for_color_votes_on_color(tmp_path: Path) -> None:
         identify(folder, loaded, silent)
         distill(folder, loaded, silent)
         label_by_committee(folder, loaded, silent)
-        found = read_record(LabelResult, folder.require("label") / LABELS)
+        found = folder.found("label", VoteResult)
     assert [one.name for one in found.voters] == [name for name, _ in IN_COLOR]
     assert sum(one.right for one in found.voters) > 0.8 * sum(one.checks for one in found.voters)
     assert found.components[0].is_scenario and found.components[0].label == "right"

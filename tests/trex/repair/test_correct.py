@@ -1,4 +1,4 @@
-"""Step 4: a planted failure is mended, weight 0 mends nothing, and a kill anywhere ends in the same bytes."""
+"""Step 4: a planted failure is repaired, weight 0 repairs nothing, and a kill anywhere ends in the same bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,32 @@ import pytest
 import torch
 
 from tests.trex.repair.test_label import HEAD, begun, truths, vote_lines
-from tests.worlds.repair_toy import PLANTED, Draw, Planted, silent, toy, toy_folder, toy_query, tree
+from tests.worlds.repair_toy import (
+    PLANTED,
+    Draw,
+    Planted,
+    label_by_committee,
+    label_by_files,
+    silent,
+    toy,
+    toy_folder,
+    toy_query,
+    tree,
+)
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Batch
-from trex.repair import label as labelling
-from trex.repair.arrays import Ints, Pictures
-from trex.repair.correction.correct import RESULT, correct
-from trex.repair.correction.results import (
+from trex.repair.correct import correct
+from trex.repair.decoders import label as labelling
+from trex.repair.decoders.bench import bench_of
+from trex.repair.decoders.identify import GROWN as GROWN_FILE
+from trex.repair.decoders.identify import read_mistakes
+from trex.repair.decoders.loaded import Loaded
+from trex.repair.decoders.pictures import ITEMS, read_items
+from trex.repair.files import Ints, Pictures
+from trex.repair.results import (
     FRESH,
     GROWN,
     PLAIN,
@@ -28,23 +44,15 @@ from trex.repair.correction.results import (
     SWEEP,
     TEST,
     ZERO,
-    Claim,
-    Compared,
     CorrectResult,
 )
-from trex.repair.correction.sets import sources
-from trex.repair.identify import GROWN as GROWN_FILE
-from trex.repair.label import label_by_committee, label_by_files
-from trex.repair.loaded import Loaded
-from trex.repair.mistakes import read_mistakes
-from trex.repair.pictures import ITEMS, draw_pictures, read_items
-from trex.repair.records import read_record
+from trex.repair.steps import draw
 
 
 def labelled_folder(path: Path, loaded: Loaded, wrong: float = 0.0, **changes: object) -> Path:
     """A repair whose components are labelled by one annotator, who is wrong on this share of pictures."""
     with begun(path, loaded, **changes) as folder:
-        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        items = read_items(draw(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         drawn = np.flatnonzero(items.component >= 0)
         said[drawn[: round(wrong * len(drawn))]] ^= 1
@@ -58,7 +66,7 @@ def corrected(path: Path, loaded: Loaded, **changes: object) -> CorrectResult:
     """The step on these pictures, in a folder that was begun with the toy's."""
     with toy_folder(path, toy(), toy_query(**changes)) as folder:
         correct(folder, loaded, silent)
-        return read_record(CorrectResult, folder.require("correct") / RESULT)
+        return folder.found("correct", CorrectResult)
 
 
 def without_planted_training() -> Loaded:
@@ -66,13 +74,13 @@ def without_planted_training() -> Loaded:
     return replace(toy(), train=toy(share=0.0).train)
 
 
-def test_a_planted_failure_is_mended_and_neither_weight_0_nor_plain_decodings_mend_it(tmp_path: Path) -> None:
+def test_a_planted_failure_is_repaired_and_neither_by_weight_0_nor_by_plain_decodings(tmp_path: Path) -> None:
     path = labelled_folder(tmp_path / "r", toy())
     found = corrected(path, without_planted_training())
     assert found.before is not None and found.before.accuracy(FRESH).count == 0
     assert (
         [one.label for one in found.corrected] == ["right"]
-        and found.impure == []
+        and found.impure == ()
         and found.chosen == [1.0] * 3
     )
     claims = {(one.against, one.test): one for one in found.claims()}
@@ -82,10 +90,8 @@ def test_a_planted_failure_is_mended_and_neither_weight_0_nor_plain_decodings_me
     assert all(one.accuracy(FRESH).value > 0.95 for one in found.best)
     assert all(one.accuracy(FRESH).count == 0 for one in found.of(SWEEP, 0.0))  # no more than before
     # here a mistake's seed tells the truth, so the voters gain nothing over raw mistakes, and nothing is claimed
-    assert not claims[RAW, FRESH].is_better and not found.is_mended
-    assert all(
-        (one.low is None) == (one.test != GROWN) for one in found.compared
-    )  # copies of one picture are related
+    assert not claims[RAW, FRESH].is_better and not found.is_repaired
+    assert all((one.clusters is None) == (one.test != GROWN) for one in found.compared)  # copies are related
     assert not found.has_singles and not found.of(SINGLE) and len(found.of(PLAIN)) == len(found.of(RAW)) == 3
     with pytest.raises(InputError, match="'planted'"):  # the card is of a network that only this test has
         load_classifier(str(path / "correct" / "model-0.safetensors"))
@@ -112,7 +118,7 @@ def test_controls_draw_from_the_mistakes_that_components_are_made_of(
     with begun(tmp_path / "r", loaded, **changes) as folder:
         label_by_committee(folder, loaded, silent)
         grown = read_mistakes(folder.require("identify") / GROWN_FILE)
-        made = sources(folder, loaded, ())
+        made = bench_of(folder, loaded, ())
         pool = grown.codes[~grown.plain_wrong]
         assert 0 < len(pool) < len(grown.codes) and len(votes[1]) == len(pool)
         for kind in (RAW, SINGLE):
@@ -123,52 +129,6 @@ def test_controls_draw_from_the_mistakes_that_components_are_made_of(
 def shades(pictures: Pictures) -> Pictures:
     """(2, n): the toy's two shades of the pictures, each in ascending order."""
     return np.sort(np.stack([pictures[:, 0, 0], pictures[:, -1, 0]]))
-
-
-def test_the_claim_rests_on_the_interval_of_related_pictures() -> None:
-    pairs = {
-        "seed": 0,
-        "against": ZERO,
-        "test": GROWN,
-        "both": 0,
-        "only_chosen": 20,
-        "only_other": 0,
-        "neither": 5,
-    }
-    alone, related = Compared(**pairs), Compared(**pairs, low=-0.2, high=1.0)
-    assert alone.interval.low > 0 and related.interval == (-0.2, 1.0)
-    assert Claim(ZERO, GROWN, (alone,), 1).is_better and not Claim(ZERO, GROWN, (related,), 1).is_better
-
-
-def test_a_claim_needs_every_seed_and_every_control() -> None:
-    def compared(seed: int, against: str, test: str, better: int) -> Compared:
-        return Compared(
-            seed=seed, against=against, test=test, both=100, only_chosen=better, only_other=2, neither=10
-        )
-
-    others, tests = ("before", ZERO, PLAIN, RAW), (FRESH, GROWN)
-    sound = [compared(s, against, test, 60) for s in range(3) for against in others for test in tests]
-    flat = [compared(s, ZERO, TEST, 2) for s in range(3)]
-    empty = CorrectResult(
-        corrected=[],
-        impure=[],
-        before=None,
-        tuned=[],
-        chosen=[1.0] * 3,
-        compared=sound + flat,
-        has_singles=False,
-    )
-    assert empty.is_mended
-    assert not empty.model_copy(update={"compared": []}).is_mended
-    two = [one for one in sound if one.seed < 2]
-    assert not empty.model_copy(update={"chosen": [1.0, 1.0, None], "compared": two}).is_mended
-    for k in range(0, len(sound), 5):  # one control in one seed that did as well
-        weak = [
-            compared(one.seed, one.against, one.test, 2) if n == k else one for n, one in enumerate(sound)
-        ]
-        assert not empty.model_copy(update={"compared": weak + flat}).is_mended
-    costly = Compared(seed=1, against=ZERO, test=TEST, both=9000, only_chosen=5, only_other=60, neither=100)
-    assert not empty.model_copy(update={"compared": [*sound, costly]}).is_mended
 
 
 def test_weight_0_does_not_look_at_further_pictures_and_any_other_does() -> None:
@@ -191,9 +151,9 @@ def test_weight_0_does_not_look_at_further_pictures_and_any_other_does() -> None
 def test_an_impure_scenario_is_left_out_unless_the_query_says_otherwise(tmp_path: Path) -> None:
     path = labelled_folder(tmp_path / "r", toy(), wrong=0.3)
     found = corrected(path, toy())
-    assert found.corrected == [] and found.impure == [0] and found.before is None and not found.is_mended
+    assert found.corrected == [] and found.impure == (0,) and found.before is None and not found.is_repaired
     found = corrected(path, toy(), correct={"purity": 0.5, "seeds": 1})
-    assert [one.number for one in found.corrected] == [0] and found.impure == []
+    assert [one.number for one in found.corrected] == [0] and found.impure == ()
 
 
 def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:

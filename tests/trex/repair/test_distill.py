@@ -10,10 +10,9 @@ import pytest
 from tests.worlds.repair_toy import NOISE_SD, PLANTED, SPREAD, silent, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError, RunError
 from trex.inference.repair.mixture import Mixture
-from trex.repair.distill import MIXTURE, RESULT, DistillResult, distill, read_mixture
-from trex.repair.identify import GROWN, identify
-from trex.repair.mistakes import read_mistakes
-from trex.repair.records import read_record
+from trex.repair.decoders.identify import GROWN, read_mistakes
+from trex.repair.results import DistillResult
+from trex.repair.steps import MIXTURE, distill, identify, read_mixture
 
 COLLECTED = 5.0  # standard errors: 1e-5 on two latents, with room for rounding of the pictures to bytes
 
@@ -34,7 +33,10 @@ def test_the_planted_gaussian_is_recovered_with_its_mean_and_spread(tmp_path: Pa
         pictures = len(np.unique(read_mistakes(folder.require("identify") / GROWN).rows))
         distill(folder, loaded, silent)
         place = folder.require("distill")
-        result, mixture = read_record(DistillResult, place / RESULT), read_mixture(place / MIXTURE)
+        result, mixture = (
+            folder.found("distill", DistillResult),
+            read_mixture(place / MIXTURE),
+        )
     mean, spread = moments(mixture)
     error = np.hypot(SPREAD, NOISE_SD) / np.sqrt(pictures)  # draws of one picture repeat its place
     assert np.abs(mean - PLANTED).max() < COLLECTED * error

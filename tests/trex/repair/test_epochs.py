@@ -14,8 +14,9 @@ from tests.worlds.repair_toy import PLANTED, Draw, Planted, data_of, toy, toy_fo
 from trex.artifacts.card import read_card
 from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
-from trex.repair.correction.epochs import Epochs
-from trex.repair.correction.results import (
+from trex.repair.decoders.bench import Epochs, Set, bench_of
+from trex.repair.decoders.loaded import Loaded, answers, pictures_of, validation_rows
+from trex.repair.results import (
     FIRST_HALF,
     HALVES,
     SECOND_HALF,
@@ -25,11 +26,8 @@ from trex.repair.correction.results import (
     VALIDATION,
     CorrectResult,
 )
-from trex.repair.correction.sets import Set, sources
-from trex.repair.loaded import Loaded, answers, pictures_of, validation_rows
-from trex.repair.page.sentences import corrected as said
-from trex.repair.words import COLUMNS, HALVES_ROW, accuracy_rows, epoch_words
 
+HALVES_ROW = "  halves of the test split, as published"
 NEAR = PLANTED + 0.1 * np.random.default_rng(3).standard_normal(
     (40, 2)
 )  # right pictures that a height of 20 misreads
@@ -65,14 +63,14 @@ def test_the_best_epoch_has_the_weights_of_a_training_that_ends_there(tmp_path: 
     assert only_sweep(best, 1.0) == after[int(np.argmax(right))]
     card = read_card(path / "correct" / "model-0.safetensors")
     assert card["epoch"] == 1 + int(np.argmax(right))
-    assert epoch_words(best).endswith(f"best on validation pictures, of 4, by seed: {card['epoch']}")
-    assert any("best on validation pictures" in one for one in said(best))
+    assert best.epoch_words.endswith(f"best on validation pictures, of 4, by seed: {card['epoch']}.")
+    assert any("best on validation pictures" in one for one in best.sentences)
     by_training = [counts[TRAINING][0] for _, counts in after]
     printed = only_sweep(tuned(epoch="best", select="printed"), 1.0)
     assert printed == after[int(np.argmax(by_training))] and printed[0] != card["epoch"]
     last = tuned()
-    assert only_sweep(last, 1.0) == after[-1] and epoch_words(last) == "weights of the last of 4 epochs"
-    assert not any("weights of" in one.lower() and "epoch" in one for one in said(last))
+    assert only_sweep(last, 1.0) == after[-1] and last.epoch_words == "Weights of the last of 4 epochs."
+    assert not any("weights of" in one.lower() and "epoch" in one for one in last.sentences)
 
 
 def job(stem: Path, on_epoch: object, truth: int = 1) -> Epochs:
@@ -136,12 +134,12 @@ def test_halves_of_the_test_split_stand_in_a_second_row_of_data_published_by_hal
     quick: dict[str, object] = {"correct": {"seeds": 1, "epochs": 1}}
     whole = corrected(path, toy(), **quick)
     assert whole.before is not None and not set(HALVES) & set(whole.before.right)
-    assert HALVES_ROW not in [name for name, _ in accuracy_rows(whole)]
+    assert HALVES_ROW not in [name for name, _ in whole.table()]
     loaded = replace(toy(), test=replace(toy().test, name="signs"))
     with toy_folder(path, toy(), toy_query(**quick)) as folder:
-        half = sources(folder, loaded, ()).half()
+        half = bench_of(folder, loaded, ()).half()
         assert half.sum() == 250 and 0 < half[:250].sum() < 250  # at random, not the first rows
-        assert (half == sources(folder, loaded, ()).half()).all() and not sources(
+        assert (half == bench_of(folder, loaded, ()).half()).all() and not bench_of(
             folder, toy(), ()
         ).half().any()
     labels = loaded.test.labels.copy()
@@ -155,10 +153,10 @@ def test_halves_of_the_test_split_stand_in_a_second_row_of_data_published_by_hal
     for model in found.tuned:
         first, second, test = (model.right[name] for name in (FIRST_HALF, SECOND_HALF, TEST))
         assert (first[0] + second[0], first[1], second[1]) == (test[0], 250, 250)
-    rows = accuracy_rows(found)
+    rows = found.table()
     assert [name for name, _ in rows[1::2]] == [HALVES_ROW] * (len(rows) // 2)
-    cells = dict(zip(COLUMNS, rows[1][1], strict=True))
+    cells = dict(zip(found.columns, rows[1][1], strict=True))
     right_of = found.before.accuracy
     assert cells[TEST].startswith(f"{100 * right_of(SECOND_HALF).value:.1f}")
     assert cells[VALIDATION].startswith(f"{100 * right_of(FIRST_HALF).value:.1f}")
-    assert {cells[name] for name in COLUMNS if name not in (TEST, VALIDATION)} == {""}
+    assert {cells[name] for name in found.columns if name not in (TEST, VALIDATION)} == {""}

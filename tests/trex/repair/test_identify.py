@@ -12,10 +12,9 @@ from tests.worlds.repair_toy import PLANTED, silent, toy, toy_folder, toy_query,
 from trex.foundation.errors import InputError, RunError
 from trex.inference.repair.perturbation import NOISES, nearest_rows, perturbation
 from trex.inference.rng import stream
+from trex.repair.decoders.identify import GROWN, HELD, IdentifyResult, read_mistakes
 from trex.repair.folder import open_repair
-from trex.repair.identify import GROWN, HELD, RESULT, IdentifyResult, identify
-from trex.repair.mistakes import read_mistakes
-from trex.repair.records import read_record
+from trex.repair.steps import identify
 
 ALPHA = 1e-5
 
@@ -61,7 +60,7 @@ def test_the_mistakes_of_a_planted_model_lie_where_it_was_made_wrong(tmp_path: P
             assert len(found.rows) > 50
             assert np.linalg.norm(found.codes - PLANTED, axis=1).max() < 1.5
             assert (found.labels == 1).all() and (found.answers == 0).all()
-        result = read_record(IdentifyResult, place / RESULT)
+        result = folder.found("identify", IdentifyResult)
     assert result.kept == result.grown.wrong and result.grown.decodings == 600
     # the model is wrong there without any noise, too: none of these mistakes is due to it
     assert result.kept_new == 0 and result.seeds_plain_wrong == result.kept // 2
@@ -71,11 +70,11 @@ def test_a_sound_model_makes_no_mistake_until_the_noise_changes_the_class(tmp_pa
     loaded = toy(height=0.0)
     with toy_folder(tmp_path / "r", loaded) as folder:
         identify(folder, loaded, silent)
-        assert read_record(IdentifyResult, folder.require("identify") / RESULT).kept == 0
+        assert folder.found("identify", IdentifyResult).kept == 0
     wide = toy_query(identify={"scale": 40.0})
     with toy_folder(tmp_path / "wide", loaded, wide) as folder:
         identify(folder, loaded, silent)
-        result = read_record(IdentifyResult, folder.require("identify") / RESULT)
+        result = folder.found("identify", IdentifyResult)
     assert result.kept_new == result.kept > 0  # grown by the noise alone, and told apart
 
 

@@ -7,17 +7,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.repair_toy import NAMES, silent, toy, toy_folder, toy_query, tree
+from tests.worlds.repair_toy import (
+    NAMES,
+    label_by_committee,
+    label_by_files,
+    silent,
+    toy,
+    toy_folder,
+    toy_query,
+    tree,
+)
 from trex.foundation.errors import InputError
 from trex.mnist_models.pictures import DataSet
-from trex.repair.arrays import Ints
-from trex.repair.distill import distill
+from trex.repair.decoders.label import VoteResult
+from trex.repair.decoders.loaded import Loaded
+from trex.repair.decoders.pictures import ITEMS, NOT, Items, read_items
+from trex.repair.files import Ints
 from trex.repair.folder import RepairFolder
-from trex.repair.identify import identify
-from trex.repair.label import RESULT, LabelResult, label_by_committee, label_by_files
-from trex.repair.loaded import Loaded
-from trex.repair.pictures import ITEMS, NOT, Items, draw_pictures, read_items
-from trex.repair.records import read_record
+from trex.repair.settings import DecoderQuery
+from trex.repair.steps import distill, draw, identify
 
 HEAD = "picture,annotator,label\n"
 
@@ -41,7 +49,7 @@ def exchanged(items: Items, said: Ints) -> Ints:
     return next(one for one in orders if np.mean(one[checks] == items.truth[checks]) < 0.4)
 
 
-def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder:
+def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder[DecoderQuery]:
     folder = toy_folder(path, loaded, toy_query(**changes))
     try:
         identify(folder, loaded, silent)
@@ -52,14 +60,14 @@ def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder:
     return folder
 
 
-def labelled(folder: RepairFolder) -> LabelResult:
-    return read_record(LabelResult, folder.require("label") / RESULT)
+def labelled(folder: RepairFolder) -> VoteResult:
+    return folder.found("label", VoteResult)
 
 
 def test_a_planted_failure_is_a_pure_scenario_with_its_true_label(tmp_path: Path) -> None:
     loaded = toy()
     with begun(tmp_path / "r", loaded) as folder:
-        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        items = read_items(draw(folder, loaded) / ITEMS)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
         label_by_files(folder, loaded, [votes], ())
@@ -79,7 +87,7 @@ def test_a_picture_that_has_changed_its_class_makes_no_scenario(tmp_path: Path) 
         "label": {"pictures": 20},
     }
     with begun(tmp_path / "r", loaded, **changes) as folder:
-        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        items = read_items(draw(folder, loaded) / ITEMS)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, truths(items, loaded), "Ada"))
         label_by_files(folder, loaded, [votes], ())
@@ -93,7 +101,7 @@ def test_a_picture_that_has_changed_its_class_makes_no_scenario(tmp_path: Path) 
 def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> None:
     loaded = toy()
     with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
-        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        items = read_items(draw(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         votes = tmp_path / "votes.csv"
         votes.write_text(HEAD + vote_lines(items, exchanged(items, said), "Ada"))
@@ -118,7 +126,7 @@ def test_other_pictures_have_their_checks_at_other_names(tmp_path: Path) -> None
         more = {"identify": settings.pop("identify")} if "identify" in settings else {}
         path = tmp_path / str(len(found))
         with begun(path, loaded, label={"pictures": 200, **settings}, **more) as folder:
-            items = read_items(draw_pictures(folder, loaded) / ITEMS)
+            items = read_items(draw(folder, loaded) / ITEMS)
         found.append(items.truth.tolist())
     assert found[0] == found[1] and len({tuple(one) for one in found}) == 3
 
@@ -127,7 +135,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
     """A file of exchanged rows is named, and who votes on a picture in two files."""
     loaded = toy()
     with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
-        items = read_items(draw_pictures(folder, loaded) / ITEMS)
+        items = read_items(draw(folder, loaded) / ITEMS)
         said = truths(items, loaded)
         careless = np.where(np.arange(len(said)) % 5 == 0, 1 - said, said)
         lines = vote_lines(items, said, "Ada"), vote_lines(items, careless, "Bob")
@@ -168,7 +176,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
 def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str, told: str) -> None:
     loaded = toy()
     with begun(tmp_path / "r", loaded) as folder:
-        draw_pictures(folder, loaded)
+        draw(folder, loaded)
         before = tree(tmp_path / "r")
         votes = tmp_path / "votes.csv"
         votes.write_text(text)
@@ -180,7 +188,7 @@ def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str,
 def test_pictures_tell_nothing_of_what_they_are(tmp_path: Path) -> None:
     loaded = toy()
     with begun(tmp_path / "r", loaded, label={"pictures": 20}) as folder:
-        place = draw_pictures(folder, loaded)
+        place = draw(folder, loaded)
         items = read_items(place / ITEMS)
     assert {path.stem for path in place.glob("*.png")} == set(items.names)
     is_check, is_repeat = items.truth != NOT, items.first != NOT
@@ -213,8 +221,8 @@ def test_a_committee_is_called_one_and_resumes_to_the_same_bytes(tmp_path: Path)
 
 
 def test_the_committee_never_learns_from_pictures_for_validation(tmp_path: Path) -> None:
-    from trex.repair.label import training_of
-    from trex.repair.loaded import validation_rows
+    from trex.repair.decoders.label import training_of
+    from trex.repair.decoders.loaded import validation_rows
 
     loaded = toy()
     with toy_folder(tmp_path / "r", loaded) as folder:

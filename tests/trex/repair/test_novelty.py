@@ -13,32 +13,30 @@ from tests.trex.repair.test_correct import labelled_folder
 from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import RunError
 from trex.mnist_models.pictures import DataSet
-from trex.repair.loaded import Loaded
-from trex.repair.novelty import (
+from trex.repair.correct import correct_and_measure
+from trex.repair.decoders.loaded import Loaded
+from trex.repair.decoders.novelty import (
     FROM_TEST,
     GROUPS,
     MISREAD,
     PAIRS,
     PLAIN,
     REAL,
-    RESULT,
     SCENARIOS,
     SHOWN,
     NoveltyResult,
-    correct_and_compare,
     novelty,
     read_pairs,
 )
-from trex.repair.page.report import DOCUMENT, PAGE, write_report
-from trex.repair.records import read_record
+from trex.repair.report import DOCUMENT, PAGE, write_report
 
 QUICK = {"correct": {"purity": 1.0}}  # the annotator is wrong on some pictures, so that nothing is tuned
 
 
 def measured(path: Path, loaded: Loaded) -> NoveltyResult:
     with toy_folder(path, toy(), toy_query(**QUICK)) as folder:
-        correct_and_compare(folder, loaded, silent)
-        return read_record(NoveltyResult, folder.require("novelty") / RESULT)
+        correct_and_measure(folder, loaded, silent)
+        return folder.found("novelty", NoveltyResult)
 
 
 def with_test(images: np.ndarray) -> Loaded:
@@ -104,7 +102,7 @@ def test_the_page_shows_pairs_and_a_kill_ends_in_the_same_bytes(tmp_path: Path) 
         with pytest.raises(RunError, match="run: trex repair correct"):
             novelty(folder, loaded, silent)
         with pytest.raises(KeyboardInterrupt):
-            correct_and_compare(folder, loaded, stop)
+            correct_and_measure(folder, loaded, stop)
         write_report(folder)
     assert "How new the mistakes are" not in (tmp_path / "cut" / PAGE).read_text()
     assert "“correct” is not finished" in (tmp_path / "cut" / PAGE).read_text()

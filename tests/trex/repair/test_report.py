@@ -11,8 +11,8 @@ from tests.running.command_line import trex
 from tests.trex.repair.test_correct import corrected, labelled_folder, without_planted_training
 from tests.worlds.repair_toy import silent, toy, toy_folder
 from trex.foundation.errors import RunError
-from trex.repair.identify import identify
-from trex.repair.page.report import DOCUMENT, PAGE, write_report
+from trex.repair.report import DOCUMENT, PAGE, write_report
+from trex.repair.steps import identify
 
 
 def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_well(tmp_path: Path) -> None:
@@ -29,8 +29,8 @@ def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_we
         "Not done:",
     ):
         assert words in page
-    assert not document["is_mended"] and any(
-        "Not claimed to be mended" in one for one in document["sentences"]
+    assert not document["is_repaired"] and any(
+        "Not claimed to be repaired" in one for one in document["sentences"]
     )
     assert "<script" not in page and "http" not in page.replace("http-equiv", "").replace(
         "http://www.w3.org", ""

@@ -9,8 +9,8 @@ from typing import NamedTuple, cast
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError
+from trex.repair.files import Record, read_fields, read_record, write_record
 from trex.repair.folder import KEY
-from trex.repair.records import Record, read_fields, read_record, write_record
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.runs.record import PRIOR
@@ -75,7 +75,7 @@ def found_scenes(
                 )
             records = run_draws(folder)
             hits = read_results(folder.manifest, records).found
-        if any(scene_id(one.z) in known.judging for one in records if one.phase == PRIOR):
+        if any(scene_id(draw.z) in known.judging for draw in records if draw.phase == PRIOR):
             raise InputError(
                 f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
                 "search.bank_seed, or with a search.bank of at most identify.seeds"

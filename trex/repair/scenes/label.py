@@ -10,34 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.files import write_atomic
+from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval
 from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
-from trex.repair.loaded import Progress
-from trex.repair.records import Record, read_record, write_record
-from trex.repair.scenes.distill import (
+from trex.repair.domain import Judging, Progress, Voters
+from trex.repair.files import Found, Record, read_record
+from trex.repair.results import DistillResult, seen_words
+from trex.repair.scenes.identify import SceneIdentifyResult
+from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
+from trex.repair.scenes.reading import RIGHT
+from trex.repair.scenes.situations import (
     CONDITIONS,
-    MIXTURE,
-    SceneDistillResult,
+    Fresh,
     SentenceConditions,
-    Situations,
     all_conditions,
+    generator_of,
     subject_words,
 )
-from trex.repair.scenes.distill import RESULT as DISTILLED
-from trex.repair.scenes.draws import Fresh, Generator
-from trex.repair.scenes.identify import DRAW, GROWN, SceneIdentifyResult
-from trex.repair.scenes.identify import RESULT as IDENTIFIED
-from trex.repair.scenes.loaded import SceneFolder, SceneLoaded
-from trex.repair.scenes.mistakes import read_misreads
-from trex.repair.scenes.reading import MISSED, RIGHT
 from trex.scenes.conditions import object_rows
 from trex.scenes.describe import object_words
 from trex.scenes.graph import facts_of
-from trex.scenes.moves.small_changes import SmallChange
 from trex.scenes.vocabulary import Vocabulary
 
-RESULT = "label.json"
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5
 CLEAR = 0.8  # share of the fresh objects that must meet the conditions of a sentence that is said of them
@@ -71,7 +67,7 @@ class Verdict(Record):
     examples: list[Example]
 
 
-class SceneLabelResult(Record):
+class TruthResult(Found):
     """All verdicts, and the prior's share of misread objects, of which a weak scenario has several times as many."""
 
     prior: float
@@ -80,55 +76,66 @@ class SceneLabelResult(Record):
     @property
     def scenarios(self) -> list[Verdict]:
         """Those that are scenarios, weak or not."""
-        return [one for one in self.verdicts if one.kind != NEITHER]
+        return [each for each in self.verdicts if each.kind != NEITHER]
 
-
-def label_scenes(folder: SceneFolder, loaded: SceneLoaded, progress: Progress) -> None:
-    """Carry out the step, or resume it."""
-    distilled = read_record(SceneDistillResult, folder.require("distill") / DISTILLED)
-    known = read_record(SceneIdentifyResult, folder.require("identify") / IDENTIFIED)
-    _skip_pictures(folder)
-    place = folder.begin("label")
-    if place is None:
-        return
-    wanted, generator = folder.query.label, generator_of(folder, loaded)
-    prior = known.misread / known.objects
-    verdicts = []
-    for one in distilled.components:
-        drawn, inside = generator.draw(one.number, wanted.pictures, DRAW)
-        what = f"fresh scenes of component {one.number}"
-        seen = [
-            words[fresh.index]
-            for fresh, words in zip(
-                drawn, loaded.seen([fresh.scene for fresh in drawn], progress, what), strict=True
-            )
+    @property
+    def lines(self) -> list[str]:
+        rows = [
+            f"{each.number:>9}  {f'{each.misread} of {each.drawn}':<17}  {percent_interval(each.low, each.high):<16}  "
+            f"{each.kind:<13}  {each.sentence}"
+            for each in self.verdicts
         ]
-        hits = [word != RIGHT for word in seen]
-        low, high = interval(drawn, hits)
-        verdicts.append(
-            Verdict(
-                number=one.number,
-                sentence=_sentence(folder, one.number, one.sentence, drawn, loaded),
+        return ["component  misread            95 %              verdict        what", *rows]
+
+    @property
+    def sentences(self) -> list[str]:
+        strong = sum(each.kind == SCENARIO for each in self.verdicts)
+        return [
+            f"Scenarios, by the truth of fresh scenes (more than half of their objects are misread): {strong} of "
+            f"{counted(len(self.verdicts), 'component')}. Weak scenarios: {len(self.scenarios) - strong}. Of all "
+            f"objects the model misreads {percent(self.prior)}."
+        ]
+
+
+def judge(folder: Folder, loaded: SceneLoaded, voters: Voters) -> Judging:
+    """The step: nobody votes, since the truth of each picture is known."""
+    distilled = folder.found("distill", DistillResult)
+    known = folder.found("identify", SceneIdentifyResult)
+
+    def carry_out(place: Path, progress: Progress) -> TruthResult:
+        wanted, generator = folder.query.label, generator_of(folder, loaded)
+        prior = known.misread / known.objects
+        verdicts = []
+        for component in distilled.components:
+            number = component.number
+            drawn, inside = generator.draw(number, wanted.pictures, Stream.DRAW)
+            scenes = [fresh.scene for fresh in drawn]
+            rows = loaded.seen(scenes, progress, f"fresh scenes of component {number}")
+            seen = [words[fresh.index] for fresh, words in zip(drawn, rows, strict=True)]
+            hits = [word != RIGHT for word in seen]
+            low, high = interval(drawn, hits)
+            verdict = Verdict(
+                number=number,
+                sentence=_sentence(folder, number, component.sentence, drawn, loaded),
                 drawn=len(drawn),
                 misread=sum(hits),
                 low=low,
                 high=high,
                 inside=inside,
                 kind=SCENARIO if low > HALF else WEAK if low > wanted.weak * prior else NEITHER,
-                examples=_examples(place, one.number, loaded, drawn, seen),
+                examples=_examples(place, number, loaded, drawn, seen),
             )
-        )
-    write_record(place / RESULT, SceneLabelResult(prior=prior, verdicts=verdicts))
-    folder.finish("label")
+            verdicts.append(verdict)
+        return TruthResult(prior=prior, verdicts=verdicts)
+
+    return Judging({}, carry_out)
 
 
-def _sentence(
-    folder: SceneFolder, number: int, made: str, drawn: Sequence[Fresh], loaded: SceneLoaded
-) -> str:
-    """A component's sentence as its fresh objects bear it out; as it was made if its conditions were not stored."""
+def _sentence(folder: Folder, number: int, before: str, drawn: Sequence[Fresh], loaded: SceneLoaded) -> str:
+    """A component's sentence with the conditions that its fresh objects meet; as before if these were not stored."""
     path = folder.require("distill") / CONDITIONS
     if not path.exists() or not drawn:
-        return made
+        return before
     keys = read_record(SentenceConditions, path).components.get(number, [])
     return met_words(keys, drawn, loaded.prior.vocabulary)
 
@@ -139,8 +146,8 @@ def met_words(keys: Sequence[str], drawn: Sequence[Fresh], vocabulary: Vocabular
     The conditions come from the mistakes that made the component, and the objects need not meet them. Those that the
     fewest meet are left out first.
     """
-    chosen = [one for one in all_conditions(vocabulary) if one.key in keys]
-    rows = [object_rows(facts_of(one.scene, vocabulary), chosen)[one.index] for one in drawn]
+    chosen = [each for each in all_conditions(vocabulary) if each.key in keys]
+    rows = [object_rows(facts_of(fresh.scene, vocabulary), chosen)[fresh.index] for fresh in drawn]
     table = np.stack(rows)
     kept = list(range(len(chosen)))
     while kept and table[:, kept].all(axis=1).mean() < CLEAR:
@@ -148,29 +155,13 @@ def met_words(keys: Sequence[str], drawn: Sequence[Fresh], vocabulary: Vocabular
     return subject_words([chosen[c] for c in kept])
 
 
-def generator_of(folder: SceneFolder, loaded: SceneLoaded) -> Generator:
-    """The generator of fresh scenes, from the members that the earlier steps have stored."""
-    rows = read_misreads(folder.require("identify") / GROWN)
-    situations = Situations(folder.require("distill") / MIXTURE, loaded.prior.vocabulary)
-    change = SmallChange(loaded.prior.vocabulary, folder.query.identify.step)
-    return Generator(rows, situations.members(rows), situations, change, folder.query.seed)
-
-
-def seen_words(word: str) -> str:
-    """What became of an object: "missed", "taken for cube", "seen as red"."""
-    if word == MISSED:
-        return MISSED
-    name, value = word.split()
-    return f"taken for {value}" if name == "shape" else f"seen as {value}"
-
-
 def interval(drawn: Sequence[Fresh], hits: Sequence[bool]) -> tuple[float, float]:
     """The 95 % interval of the share of hits; 0 to 1 of nothing."""
     sizes: dict[int, int] = defaultdict(int)
     counts: dict[int, int] = defaultdict(int)
-    for one, hit in zip(drawn, hits, strict=True):
-        sizes[one.member] += 1
-        counts[one.member] += hit
+    for fresh, hit in zip(drawn, hits, strict=True):
+        sizes[fresh.member] += 1
+        counts[fresh.member] += hit
     found = clustered_interval([counts[k] for k in sizes], list(sizes.values()))
     return found.low, found.high
 
@@ -205,9 +196,3 @@ def _boxed(picture: Picture, index: int) -> NDArray[np.uint8]:
     pixels[[top, bottom], left : right + 1] = BOX
     pixels[top : bottom + 1, [left, right]] = BOX
     return pixels
-
-
-def _skip_pictures(folder: SceneFolder) -> None:
-    """There is nothing to draw for voters: the step only takes its place in the order."""
-    if folder.begin("pictures") is not None:
-        folder.finish("pictures")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,17 +14,17 @@ import torch
 from trex.artifacts.card import card_path
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError
 from trex.query.schema import RenderSection
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
-from trex.repair.folder import QUERY, StepFolder, open_folder, table_of
-from trex.repair.loaded import Progress
-from trex.repair.records import Sources, file_sha256
+from trex.repair.domain import Progress
+from trex.repair.files import Sources, file_sha256
+from trex.repair.folder import RepairFolder
 from trex.repair.scenes.reading import PerceptReader, Reader, Seen
-from trex.repair.scenes.settings import SceneRepairQuery, scene_query
+from trex.repair.settings import SceneQuery
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.worlds.world import open_renderer, picture_size
@@ -31,10 +32,22 @@ from trex.worlds.world import open_renderer, picture_size
 PICTURES = "cache"  # below the folder; no name of a step, whose folder is deleted when it begins anew
 BATCH = 32  # pictures between two updates of the progress
 NETWORK = ".safetensors"
+Folder = RepairFolder[SceneQuery]
 
 
-class SceneFolder(StepFolder[SceneRepairQuery]):
-    """A repair on rendered scenes."""
+class Stream(IntEnum):
+    """The purposes of random numbers: the first number of a stream's key."""
+
+    GROW = 0
+    HOLD = 1
+    DRAW = 2
+    CHOOSE = 3
+    TEST = 4
+    DECIDE = 5
+    TUNE = 6
+    RAW = 7
+    ASK = 8
+    GROW_FOUND = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +111,7 @@ class SceneLoaded:
         self.close()
 
 
-def scene_sources(query: SceneRepairQuery) -> Sources:
+def scene_sources(query: SceneQuery) -> Sources:
     """Names and hashes of what a repair works on; InputError for a model or look that cannot be used."""
     weights = model_path(query.model.name)
     for look in (query.generator.look, query.generator.deciding):
@@ -113,7 +126,7 @@ def scene_sources(query: SceneRepairQuery) -> Sources:
 
 
 def open_scenes(
-    query: SceneRepairQuery, place: Path, processes: int | None = None, bank_folder: Path | None = None
+    query: SceneQuery, place: Path, processes: int | None = None, bank_folder: Path | None = None
 ) -> SceneLoaded:
     """Load the model and open the renderers of a repair in this folder; pictures are kept below it."""
     torch.set_num_threads(1)  # sums come out alike on every machine
@@ -123,15 +136,10 @@ def open_scenes(
     sections = [render_section(look, processes) for look in looks]
     bank = bank_of(prior, sections[0], bank_folder)
     near, deciding = (
-        CachedRenderer(open_renderer(one, prior.vocabulary, processes), place / PICTURES) for one in sections
+        CachedRenderer(open_renderer(section, prior.vocabulary, processes), place / PICTURES)
+        for section in sections
     )
     return SceneLoaded(prior, weights, percept, PerceptReader(percept), bank, near, deciding)
-
-
-def open_scene_folder(path: Path) -> SceneFolder:
-    """The repair in a folder, with the settings that its repair.toml has now."""
-    query = scene_query(table_of(path), str(path / QUERY))
-    return SceneFolder(path, query, *open_folder(path))
 
 
 def model_path(name: str) -> Path:
@@ -144,20 +152,10 @@ def model_path(name: str) -> Path:
             f"model {name!r} cannot be tuned here; a repair on scenes takes 'shipped' or the path of weights that "
             "trex models train clevr wrote (.safetensors)"
         )
-    for one in (path, card_path(path)):
-        if not one.is_file():
-            raise InputError(f"{one} does not exist; give the path of weights with their card beside them")
+    for file in (path, card_path(path)):
+        if not file.is_file():
+            raise InputError(f"{file} does not exist; give the path of weights with their card beside them")
     return path
-
-
-def check_scene_sources(query: SceneRepairQuery, known: Sources, where: Path) -> None:
-    """RunError if a repair was begun with another model or other looks."""
-    now = scene_sources(query)
-    if now != known:
-        raise RunError(
-            f"{where} was begun with {known.model} at {known.generator}, now {now.model} at {now.generator}; "
-            "give those again, or begin anew"
-        )
 
 
 def _rendered(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.repair.arrays import Floats
+from trex.repair.files import Floats
 from trex.scenes.graph import Facts, gap
 from trex.scenes.properties import RADIUS
 from trex.scenes.scene import ATTRIBUTES, SceneObject

@@ -13,10 +13,10 @@ from trex.clevr_models.percept.model import SHIPPED, load_percept
 from trex.render.cache import CachedRenderer
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
-from trex.repair.folder import begin_folder
-from trex.repair.scenes.loaded import PICTURES, SceneFolder, SceneLoaded, scene_sources
+from trex.repair.folder import create
+from trex.repair.scenes.loaded import PICTURES, Folder, SceneLoaded, scene_sources
 from trex.repair.scenes.reading import RIGHT, PerceptReader, Seen
-from trex.repair.scenes.settings import SceneRepairQuery, scene_query
+from trex.repair.settings import SceneQuery, repair_query
 from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
@@ -41,7 +41,7 @@ class PlantedReader:
         )
 
 
-def query(**sections: dict[str, object]) -> SceneRepairQuery:
+def query(**sections: dict[str, object]) -> SceneQuery:
     """A small repair at the fake look."""
     table: dict[str, object] = {
         "seed": 3,
@@ -57,14 +57,13 @@ def query(**sections: dict[str, object]) -> SceneRepairQuery:
     for name, section in sections.items():
         known = table.get(name)
         table[name] = {**(known if isinstance(known, dict) else {}), **section}
-    return scene_query(table, "the test")
+    return repair_query(table, "the test")
 
 
-def opened(path: Path, wanted: SceneRepairQuery | None = None) -> SceneFolder:
+def opened(path: Path, wanted: SceneQuery | None = None) -> Folder:
     """A repair, begun or opened again."""
     given = wanted or query()
-    sources = scene_sources(given)
-    return SceneFolder(path, given, sources, begin_folder(path, "", sources))
+    return create(path, "", given, scene_sources(given))
 
 
 def loaded(place: Path, *, is_planted: bool = True) -> SceneLoaded:

@@ -11,8 +11,7 @@ import pytest
 from tests.running.runs import run as search
 from tests.trex.repair.scenes.planted import TAKEN, loaded, opened, query, silent
 from trex.foundation.errors import InputError, RunError
-from trex.repair.records import read_record
-from trex.repair.scenes.correct import raw_mistakes
+from trex.repair.scenes.bench import raw_mistakes
 from trex.repair.scenes.found import (
     FIRST,
     FOUND,
@@ -22,9 +21,9 @@ from trex.repair.scenes.found import (
     has_stored,
     stored_scenes,
 )
-from trex.repair.scenes.identify import GROWN, RESULT, SceneIdentifyResult, identify_scenes, learned
-from trex.repair.scenes.mistakes import misread, read_misreads
-from trex.repair.scenes.settings import SceneRepairQuery
+from trex.repair.scenes.identify import GROWN, SceneIdentifyResult, learned, misread, read_misreads
+from trex.repair.settings import SceneQuery
+from trex.repair.steps import identify
 from trex.scenes.scene import scene_id, scene_to_dict
 from trex.scenes.vocabulary import CLEVR
 
@@ -40,19 +39,22 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return done.folder
 
 
-def wanted(*runs: Path) -> SceneRepairQuery:
+def wanted(*runs: Path) -> SceneQuery:
     """A repair that grows mistakes from these runs."""
     return query(identify={"runs": [str(one) for one in runs], "draws": 3})
 
 
 def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
-        identify_scenes(folder, given, silent)
+        identify(folder, given, silent)
         place = folder.require("identify")
     with opened(tmp_path / "without") as folder, loaded(tmp_path / "without") as given:
-        identify_scenes(folder, given, silent)
-        without = read_record(SceneIdentifyResult, folder.require("identify") / RESULT)
-    result, rows = read_record(SceneIdentifyResult, place / RESULT), read_misreads(place / GROWN)
+        identify(folder, given, silent)
+        without = folder.found("identify", SceneIdentifyResult)
+    result, rows = (
+        folder.found("identify", SceneIdentifyResult),
+        read_misreads(place / GROWN),
+    )
     found = found_scenes([str(searched)], CLEVR)
     mine = [one for one in rows if one.member >= FIRST]
     plain = [one for one in mine if not one.is_grown]
@@ -69,7 +71,7 @@ def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Pa
     assert 1 < len({one.member for one in found}) < len(found)
     assert [scene_to_dict(one.value) for one in found] == [one.scene for one in found]
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
-        identify_scenes(folder, given, silent)
+        identify(folder, given, silent)
         rows = read_misreads(folder.require("identify") / GROWN)
     noises = [one.value.noise for one in rows if one.is_grown]
     assert len(set(noises)) == len(noises)
@@ -103,9 +105,9 @@ def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_pa
         for seed in (0, 1)
     ]
     with opened(tmp_path / "r", wanted(*map(Path, runs))) as folder, loaded(tmp_path / "r") as given:
-        identify_scenes(folder, given, silent)
+        identify(folder, given, silent)
         rows = stored_scenes(folder.require("identify"), runs, CLEVR, lambda: Members({}, set()))
-        names = {scene_id(scene): number for number, scene in enumerate(given.members(learned(folder)))}
+        names = {scene_id(scene): number for number, scene in enumerate(given.members(learned(folder.query)))}
     mine = {scene_id(one.value): one.member for one in rows}
     assert len(mine) == len(rows) < len(found_scenes(runs[:1], CLEVR)) + len(found_scenes(runs[1:], CLEVR))
     known = mine.keys() & names.keys()
@@ -113,7 +115,7 @@ def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_pa
     few = query(identify={"runs": runs, "seeds": 25, "held_out": 5, "validation": 5})
     judged = pytest.raises(InputError, match="by which this repair is judged")
     with opened(tmp_path / "few", few) as folder, loaded(tmp_path / "few") as given, judged:
-        identify_scenes(folder, given, silent)
+        identify(folder, given, silent)
 
 
 def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(searched: Path) -> None:
@@ -138,6 +140,6 @@ def test_other_runs_are_read_before_anything_of_a_finished_step_is_deleted(
     searched: Path, tmp_path: Path
 ) -> None:
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
-        identify_scenes(folder, given, silent)
+        identify(folder, given, silent)
     place = tmp_path / "r" / "identify"
     assert has_stored(place, [str(searched)]) and not has_stored(place, [str(searched), "typo"])

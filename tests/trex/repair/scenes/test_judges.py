@@ -1,7 +1,7 @@
 """What tunes a model, what chooses its weight and what tests it are different pictures, and clusters are kept.
 
 The planted bugs: tuned or chosen on the test scenes; controls of scenes that were learned already; the deciding look
-left out; each object its own cluster; the compared models exchanged.
+left out; each object its own cluster.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ import numpy as np
 import pytest
 
 from tests.trex.repair.scenes.planted import query, silent
-from trex.repair.correction.results import BEFORE, Tuned
-from trex.repair.scenes import correct, identify
-from trex.repair.scenes import results as names
-from trex.repair.scenes.correct import _compared, _Correction
-from trex.repair.scenes.draws import Fresh, Generator
-from trex.repair.scenes.judges import Asked, Judges, Shown
-from trex.repair.scenes.mistakes import misread
+from trex.repair.results import ANSWERS, CHECKED, ORDINARY
+from trex.repair.scenes import bench, identify
+from trex.repair.scenes.bench import Asked, Judges, SceneBench, Shown
+from trex.repair.scenes.identify import misread
+from trex.repair.scenes.situations import Fresh, Generator
 from trex.scenes.prior import ScenePrior
 
 SCENE = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
@@ -44,7 +42,7 @@ class Recorded:
         return [Fresh(SCENE, 0, k) for k in range(n)], 1.0
 
 
-class Noted(_Correction):
+class Noted(SceneBench):
     """Notes what is rendered at the deciding look, and which ordinary scenes are taken."""
 
     def _shown(self, drawn, is_deciding):  # type: ignore[no-untyped-def]
@@ -52,7 +50,7 @@ class Noted(_Correction):
         return Shown(drawn, [])
 
     def _labelled(self, scenes):  # type: ignore[no-untyped-def]
-        return scenes
+        return SimpleNamespace(numbers=scenes)
 
     def _ordinary(self, rows, what):  # type: ignore[no-untyped-def]
         return rows
@@ -61,68 +59,42 @@ class Noted(_Correction):
         return [("", (), "1")]
 
 
-def correction(monkeypatch: pytest.MonkeyPatch) -> Noted:
-    monkeypatch.setattr(correct, "read_misreads", lambda path: [])
+def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
+    monkeypatch.setattr(bench, "read_misreads", lambda path: [])
     folder = SimpleNamespace(query=query(), require=lambda step: Path(step))
     loaded = SimpleNamespace(of_bank=lambda rows, *more: list(rows), members=lambda rows: [SCENE] * len(rows))
-    return Noted(folder, loaded, [0, 1], Recorded(), Path(), silent)
+    return Noted(folder, loaded, [0, 1], Recorded(), silent)
 
 
 def test_what_tunes_chooses_and_tests_are_other_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = correction(monkeypatch)
+    made = noted(monkeypatch)
     made._drawn(0)
     tuned = {*made.generator.keys}
     made._drawn(1)
     tuned |= {*made.generator.keys}
     made.generator.keys.clear()
-    judges = made._judges()
+    judges = made.judges
     assert len(tuned) == 2 and not tuned & {*made.generator.keys}
     assert (
         len({*made.generator.keys}) == 3 and len(made.generator.keys) == 6
     )  # fresh, deciding, choose: two scenarios
     assert sum(is_deciding for _, is_deciding in made.generator.looks) == 2
-    checked, said = judges.answers[names.CHECKED], judges.answers[names.ANSWERS]
+    checked, said = judges.answers[CHECKED], judges.answers[ANSWERS]
     pictures = [one.picture for one in (*checked, *said)]
-    assert pictures == list(identify.validation(made.folder)) and len(checked) == len(pictures) // 3
-    new = made._instead(names.ORDINARY, 12, 0)
-    assert len(new) == 12 and new.start >= identify.validation(made.folder).stop
+    assert pictures == list(identify.validation(made.folder.query)) and len(checked) == len(pictures) // 3
+    new = made._instead(ORDINARY, 0)
+    assert len(new) == 12 and new.start >= identify.validation(made.folder.query).stop
 
 
 def test_the_banks_members_are_divided_without_overlap() -> None:
     folder = SimpleNamespace(query=query())
     parts = [
-        identify.learned(folder),
-        identify.held_out(folder),
-        identify.validation(folder),
-        identify.further(folder, 5),
+        identify.learned(folder.query),
+        identify.held_out(folder.query),
+        identify.validation(folder.query),
+        identify.further(folder.query, 5),
     ]
     assert [number for part in parts for number in part] == list(range(150 + 20 + 9 + 5))
-
-
-def sweep(weight: float, checked: int, answers: int, choose: int, fresh: int) -> Tuned:
-    right = {names.CHECKED: checked, names.ANSWERS: answers, names.CHOOSE: choose, names.FRESH: fresh}
-    return Tuned(seed=0, kind=names.SWEEP, weight=weight, right={k: (n, 1000) for k, n in right.items()})
-
-
-def test_a_weight_is_chosen_by_what_chooses_and_bounded_by_what_is_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made = correction(monkeypatch)
-    object.__setattr__(made.folder, "query", query(correct={"loss": 0.003}))
-    rows = [
-        sweep(0.0, 900, 950, 999, 999), sweep(0.1, 897, 500, 300, 200), sweep(0.5, 899, 500, 250, 950),
-        sweep(1.0, 896, 990, 900, 900), sweep(2.0, 900, 900, 300, 300),
-    ]  # fmt: skip
-    assert made._choose(rows) == 0.1  # as good as 2, and smaller; 1 costs too many of the checked answers
-    assert made._choose([rows[0], rows[3]]) is None
-
-
-def test_the_chosen_model_comes_first_in_a_comparison() -> None:
-    right, wrong = np.ones(30, np.bool_), np.zeros(30, np.bool_)
-    judges = SimpleNamespace(clusters=lambda test: list(range(30)))
-    tests = (names.FRESH, names.CHOOSE, names.CHECKED)
-    (one,) = _compared(0, dict.fromkeys(tests, right), {BEFORE: dict.fromkeys(tests, wrong)}, judges)
-    assert (one.test, one.right, one.other_right) == (names.FRESH, 30, 0) and one.low > 0
 
 
 def test_a_fresh_scene_keeps_the_member_that_it_grew_from() -> None:

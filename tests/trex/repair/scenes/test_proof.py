@@ -11,18 +11,15 @@ import pytest
 
 from tests.running.command_line import refused, trex
 from tests.trex.repair.scenes.planted import loaded, opened, query, silent
-from tests.trex.repair.scenes.test_correct import SMALL, result
+from tests.trex.repair.scenes.test_correct import SMALL
+from tests.trex.repair.test_claims import result
 from tests.worlds.repair_toy import tree
 from trex.datasets.clevr_questions import AskedFolder, AskedPicture
 from trex.datasets.official_scenes import AskedQuestion
-from trex.repair.scenes.correct import correct_scenes
-from trex.repair.scenes.distill import distill_scenes
-from trex.repair.scenes.identify import identify_scenes
-from trex.repair.scenes.label import label_scenes
-from trex.repair.scenes.proof.official import _digest, official_row
-from trex.repair.scenes.proof.records import OfficialProof, Proof, Searched, SearchProof, read_proof
-from trex.repair.scenes.proof.words import official_words, proof_sentences, search_words
-from trex.repair.scenes.words import corrected
+from trex.repair.correct import correct
+from trex.repair.scenes.official import _digest, official_row
+from trex.repair.scenes.proof import OfficialProof, Proof, Searched, SearchProof, read_proof
+from trex.repair.steps import distill, identify, label
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TEXT = """\
@@ -83,27 +80,27 @@ def after(found: int) -> Searched:
     return row().before.model_copy(update={"found": found})
 
 
-def test_the_verdict_tells_mended_from_displaced() -> None:
-    assert row().verdict == "mended" and row().holds
+def test_the_verdict_tells_repaired_from_displaced() -> None:
+    assert row().verdict == "repaired" and row().holds
     assert row(after=after(4), new=1).verdict == "fewer" and row(after=after(4), new=1).holds
-    assert row(after=after(10), new=2).verdict == "not mended" and not row(after=after(10), new=2).holds
+    assert row(after=after(10), new=2).verdict == "not repaired" and not row(after=after(10), new=2).holds
     displaced = row(after=after(4), new=3)  # fewer, and most of them are failures that were none before
     assert displaced.verdict == "displaced" and not displaced.holds
     assert not row(prior_after=7).holds  # as many prior scenes in the level set as before
-    assert "displaced" in search_words(displaced) and "3 were none before" in search_words(displaced)
+    assert "displaced" in displaced.words and "3 were none before" in displaced.words
 
 
 def test_a_search_that_finds_less_while_most_of_what_was_found_still_fails_mends_nothing() -> None:
-    """Planted bug: "mended" where the model fails as before on every scene that was found."""
+    """Planted bug: "repaired" where the model fails as before on every scene that was found."""
     for found in (0, 4, 9):
         kept = row(after=after(found), kept=5)
-        assert kept.verdict == "not mended" and not kept.holds
-    assert "most of what was found before still fails" in search_words(row(kept=10))
+        assert kept.verdict == "not repaired" and not kept.holds
+    assert "most of what was found before still fails" in row(kept=10).words
 
 
 def test_a_search_that_found_nothing_before_speaks_against_a_repair_only_if_it_does_now() -> None:
     nothing = row(before=after(0), after=after(0))
-    assert nothing.verdict == "nothing to mend" and nothing.holds
+    assert nothing.verdict == "nothing to repair" and nothing.holds
     assert row(before=after(0), after=after(0), prior_before=0, prior_after=0).holds
     assert not row(before=after(0), after=after(0), prior_before=0, prior_after=30).holds
     new = row(before=after(0), after=after(9), new=9)
@@ -134,17 +131,17 @@ def test_official_pictures_may_lose_one_point_and_their_questions_are_clusters()
     first = official(10).rows[0]  # all of one picture
     assert (first.n, first.clusters, first.right) == (200, 20, 190)
     assert (first.low < -0.14 and first.high == 0.0) or first.high > 0.0  # one picture of twenty says little
-    assert "−5.0 points" in official_words(official(10))
+    assert "−5.0 points" in official(10).words
 
 
 def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -> None:
-    found = result(40, 0.0)
-    assert list(corrected(found, Proof((), ()).holds))[-1].startswith("Mended")
+    found = result("scenes")
+    assert found.said(is_proof_held=Proof((), ()).holds)[-1].startswith("Repaired")
     for one in (Proof((official(3),), ()), Proof((official(2),), (row(after=after(10)),))):
-        words = list(corrected(found, one.holds))[-1]
-        assert words.startswith("Not claimed to be mended: official pictures or a new search")
+        words = found.said(is_proof_held=one.holds)[-1]
+        assert words.startswith("Not claimed to be repaired")
     assert Proof((official(2),), (row(),)).holds
-    assert "Not measured: a new search" in list(proof_sentences(Proof((official(2),), ())))[-1]
+    assert "Not measured: a new search" in Proof((official(2),), ()).sentences[-1]
 
 
 def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path) -> None:
@@ -159,7 +156,15 @@ def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path)
     ]
     assert len({_digest(one) for one in asked}) == 2 and _digest(asked[0]) == _digest(asked[0])
     assert not Proof((official(2), official(3)), ()).holds
-    assert len(list(proof_sentences(Proof((official(2), official(3)), ())))) == 3
+    assert len(Proof((official(2), official(3)), ()).sentences) == 3
+
+
+def test_every_seed_and_every_search_of_a_proof_has_to_hold() -> None:
+    both = official(2).rows + official(3).rows
+    assert not official(2).model_copy(update={"rows": both}).holds
+    assert not official(2).model_copy(update={"rows": both[::-1]}).holds
+    assert not Proof((), (row(), row(prior_after=7))).holds
+    assert row(after=after(4), new=2).verdict == "fewer"  # half is not most
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +172,7 @@ def repaired(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished repair of the shipped model on flat drawings."""
     path = tmp_path_factory.mktemp("proof") / "r"
     with opened(path, query(**SMALL)) as folder, loaded(path, is_planted=False) as given:
-        for step in (identify_scenes, distill_scenes, label_scenes, correct_scenes):
+        for step in (identify, distill, label, correct):
             step(folder, given, silent)
     (path / "repair.toml").write_text(TEXT)
     return path

@@ -11,16 +11,13 @@ import pytest
 from tests.trex.repair.scenes.planted import HIDDEN, TAKEN, loaded, opened, query, silent
 from tests.worlds.repair_toy import tree
 from trex.foundation.errors import InputError, RunError
-from trex.repair.records import read_record
-from trex.repair.scenes.distill import MIXTURE, SceneDistillResult, Situations, distill_scenes
-from trex.repair.scenes.distill import RESULT as DISTILLED
-from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, identify_scenes
-from trex.repair.scenes.identify import RESULT as IDENTIFIED
-from trex.repair.scenes.label import NEITHER, SCENARIO, SceneLabelResult, generator_of, label_scenes
-from trex.repair.scenes.label import RESULT as LABELLED
+from trex.repair.results import DistillResult
+from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, read_misreads
+from trex.repair.scenes.label import NEITHER, SCENARIO, TruthResult
 from trex.repair.scenes.loaded import PICTURES
-from trex.repair.scenes.mistakes import read_misreads
-from trex.repair.scenes.settings import scene_query
+from trex.repair.scenes.situations import Situations, generator_of
+from trex.repair.settings import repair_query
+from trex.repair.steps import MIXTURE, distill, identify, label
 from trex.scenes.graph import facts_of
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
@@ -31,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def run(path: Path, n: int, progress: Callable[[str, int, int], None] = silent) -> None:
     """The first n steps."""
     with opened(path) as folder, loaded(path) as given:
-        for step in (identify_scenes, distill_scenes, label_scenes)[:n]:
+        for step in (identify, distill, label)[:n]:
             step(folder, given, progress)
 
 
@@ -46,7 +43,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_mistake_is_a_planted_one_and_no_label_is_carried_over(labelled: Path) -> None:
     with opened(labelled) as folder:
         place = folder.require("identify")
-        result = read_record(SceneIdentifyResult, place / IDENTIFIED)
+        result = folder.found("identify", SceneIdentifyResult)
         rows, held = read_misreads(place / GROWN), read_misreads(place / HELD)
     for one in (*rows, *held):
         facts = facts_of(one.value, CLEVR)
@@ -65,8 +62,8 @@ def test_every_mistake_is_a_planted_one_and_no_label_is_carried_over(labelled: P
 
 def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: Path) -> None:
     with opened(labelled) as folder:
-        (component,) = read_record(SceneDistillResult, folder.require("distill") / DISTILLED).components
-        (verdict,) = read_record(SceneLabelResult, folder.require("label") / LABELLED).verdicts
+        (component,) = folder.found("distill", DistillResult).components
+        (verdict,) = folder.found("label", TruthResult).verdicts
         place = folder.require("label")
         assert all((place / one.file).read_bytes().startswith(b"\x89PNG") for one in verdict.examples)
     assert component.sentence == "a metal object less than 80\u00a0% visible"
@@ -98,9 +95,9 @@ def test_a_reader_without_a_fault_leaves_nothing_to_repair(tmp_path: Path) -> No
 
     with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
         faultless = replace(given, reader=Right())
-        identify_scenes(folder, faultless, silent)
+        identify(folder, faultless, silent)
         with pytest.raises(InputError, match="misreads no object"):
-            distill_scenes(folder, faultless, silent)
+            distill(folder, faultless, silent)
 
 
 def test_a_component_that_is_rarely_misread_is_no_scenario(tmp_path: Path, labelled: Path) -> None:
@@ -119,18 +116,18 @@ def test_a_component_that_is_rarely_misread_is_no_scenario(tmp_path: Path, label
     path = tmp_path / "r"
     run(path, 2)
     with opened(path) as folder, loaded(path) as given:
-        label_scenes(folder, replace(given, reader=Sometimes()), silent)  # type: ignore[arg-type]
-        (verdict,) = read_record(SceneLabelResult, folder.require("label") / LABELLED).verdicts
+        label(folder, replace(given, reader=Sometimes()), silent)  # type: ignore[arg-type]
+        (verdict,) = folder.found("label", TruthResult).verdicts
     assert verdict.kind == NEITHER and verdict.low < 0.5
 
 
 def test_pictures_of_one_step_serve_the_next_ones(tmp_path: Path) -> None:
     """Planted bug: they lay in the folder of a step, which deleted them all when it began."""
     with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
-        identify_scenes(folder, given, silent)
-        distill_scenes(folder, given, silent)
+        identify(folder, given, silent)
+        distill(folder, given, silent)
         before = {path for path in (tmp_path / "r" / PICTURES).rglob("*") if path.is_file()}
-        label_scenes(folder, given, silent)
+        label(folder, given, silent)
     assert before and before < {path for path in (tmp_path / "r" / PICTURES).rglob("*") if path.is_file()}
 
 
@@ -158,9 +155,9 @@ def test_a_stop_anywhere_ends_in_the_same_bytes(tmp_path: Path, labelled: Path) 
 def test_steps_in_the_wrong_order_name_the_command_that_is_missing(tmp_path: Path) -> None:
     with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
         with pytest.raises(RunError, match="run: trex repair identify"):
-            distill_scenes(folder, given, silent)
+            distill(folder, given, silent)
         with pytest.raises(RunError, match="run: trex repair distill"):
-            label_scenes(folder, given, silent)
+            label(folder, given, silent)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +171,7 @@ def test_steps_in_the_wrong_order_name_the_command_that_is_missing(tmp_path: Pat
 )
 def test_bad_settings_are_named(table: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        scene_query(table, "the test")
+        repair_query(table, "the test")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""`trex.begin_repair`: the same repair as on the command line, byte for byte, as a Python value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trex
+from tests.running.command_line import trex as command
+from tests.worlds.mnist_worlds import write_data
+from tests.worlds.repair_toy import tree
+from trex.repair.report import PAGE
+
+QUERY = """
+[identify]
+seeds = 20
+draws = 4
+held_out = 10
+compared = 10
+validation = 10
+[distill]
+components = 2
+iterations = 50
+[label]
+epochs = 1
+[correct]
+seeds = 1
+lambdas = [0.0, 1.0]
+batch = 16
+pictures = 16
+purity = 0.0
+"""
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(QUERY)
+    write_data(tmp_path)
+    return path
+
+
+def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> None:
+    api, line = tmp_path / "api", tmp_path / "line"
+    repair = trex.begin_repair(
+        query, out=api, data=tmp_path, set={"identify.noise": "printed"}, progress=False
+    )
+    assert repair.results.distill is None and repair.query.identify.noise == "printed"
+    with pytest.raises(trex.RunError, match="run: trex repair label"):
+        repair.correct()
+    assert repair.identify() == repair.results.identify
+    assert repair.distill().mistakes == repair.results.identify.kept
+    assert (repair.pictures() / "p00000.png").is_file()
+    label = repair.label("committee")
+    assert label.who == "committee of five networks"
+    found = repair.correct()
+    results = trex.open_repair(api, data=tmp_path, progress=False).results
+    assert results.correct == found and results.label == label and results.novelty is not None
+    assert repair.sentences == tuple(results.sentences) and not repair.is_repaired
+    assert repair.report() == api / PAGE
+    words = [
+        f"identify {query} --out {line} --set identify.noise=printed",
+        *(f"{step} {line}" for step in ("distill", "label", "label", "correct")),
+    ]
+    words[3] += " --voters committee"
+    for one in words:
+        assert command("repair", *one.split(), "--data", str(tmp_path)).exit_code == 0
+    report = command("repair", "report", line)
+    assert report.stdout.splitlines()[: len(repair.sentences)] == list(repair.sentences)
+    mine, theirs = tree(api), tree(line)
+    assert len(mine) > 20 and mine.keys() == theirs.keys()
+    assert {name for name in mine if mine[name] != theirs[name]} <= {PAGE}  # which names its folder
+
+
+def test_a_committee_can_be_replaced_by_a_file_of_votes(tmp_path: Path, query: Path) -> None:
+    repair = trex.begin_repair(query, out=tmp_path / "r", data=tmp_path, progress=False)
+    repair.distill()
+    names = sorted(path.stem for path in repair.pictures().glob("p*.png"))
+    votes = tmp_path / "votes.csv"
+    votes.write_text("picture,annotator,label\n" + "".join(f"{name},Ada,none\n" for name in names[:1]))
+    before = tree(tmp_path / "r")
+    for keywords, message in (
+        ({}, "give either voters"),
+        ({"voters": "committee", "votes": votes}, "give either voters"),
+        ({"voters": "crowd"}, "kind of voters 'crowd' is not known"),
+        ({"voters": "committee", "without": ["Ada"]}, "a committee has none"),
+        ({"votes": votes, "without": "Ada"}, "give a list of names"),
+        ({"votes": votes, "without": ["Bob"]}, "the annotators are Ada"),
+        ({"voters": "people"}, "holds no votes"),
+    ):
+        given: dict[str, Any] = keywords
+        with pytest.raises(trex.InputError, match=message):
+            repair.label(**given)
+    assert tree(tmp_path / "r") == before
+    assert repair.label(votes=votes).who == "one annotator"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"set": {"identify.sedes": 3}}, "did you mean 'seeds'"),
+        ({"set": "identify.seeds=3"}, "set is not a mapping"),
+        ({"set": {"identify.seeds": object()}}, "identify.seeds"),
+        ({"set": {"correct.epoch": "first"}}, "'last' or 'best'"),
+        ({"set": {"identify.seeds": 51}}, "only 50"),
+        ({"data": "nowhere"}, "data folder nowhere does not exist"),
+    ],
+)
+def test_bad_input_is_named(tmp_path: Path, query: Path, keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(trex.InputError, match=message):
+        trex.begin_repair(query, out=tmp_path / "r", progress=False, **{"data": tmp_path, **keywords})
+    assert not (tmp_path / "r" / "identify").exists()
+
+
+def test_a_folder_without_a_repair_is_named(tmp_path: Path) -> None:
+    with pytest.raises(trex.InputError, match="is no repair"):
+        trex.open_repair(tmp_path / "nothing")
+    with pytest.raises(trex.InputError, match="is no file, and none of the shipped ones"):
+        trex.begin_repair("nothing", out=tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
+
+
+SMALL = {
+    "generator.look": "fake-small", "generator.deciding": "fake-small", "identify.seeds": 26, "identify.draws": 1,
+    "identify.held_out": 2, "identify.step": 0.03, "distill.components": 2,
+}  # fmt: skip
+
+
+def test_a_repair_on_scenes_is_that_of_the_command_line_too(tmp_path: Path) -> None:
+    repair = trex.begin_repair("clevr", out=tmp_path / "api", set=SMALL, progress=False)
+    found = repair.distill()
+    settings = [part for key, value in SMALL.items() for part in ("--set", f"{key}={json.dumps(value)}")]
+    assert command("repair", "identify", "clevr", "--out", str(tmp_path / "cli"), *settings).exit_code == 0
+    told = command("repair", "distill", str(tmp_path / "cli"), "--json")
+    assert told.exit_code == 0 and json.loads(told.stdout)["rand_index"] == found.rand_index
+    for name in (
+        "repair.json",
+        "identify/mistakes.json",
+        "distill/mixture.safetensors",
+        "distill/distill.json",
+    ):
+        assert (tmp_path / "api" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes()
+    again = trex.open_repair(tmp_path / "cli", progress=False)
+    assert again.results.distill == found and again.query == repair.query and not again.is_repaired
+    assert len(again.sentences) == 2 and again.sources.model.startswith("shipped")
+    assert again.report().read_text().count("is not finished") == 2
+
+
+def test_each_kind_of_repair_refuses_what_belongs_to_the_other(tmp_path: Path) -> None:
+    with pytest.raises(trex.InputError, match="takes no data"):
+        trex.begin_repair("clevr", out=tmp_path / "r", data=tmp_path, progress=False)
+    with pytest.raises(trex.InputError, match="only a repair on rendered scenes renders"):
+        trex.begin_repair("mnist", out=tmp_path / "r", processes=1, progress=False)
+    for options, words in (
+        (["clevr", "--data", str(tmp_path)], "takes no data"),
+        (["mnist", "--processes", "1"], "only a repair on rendered scenes"),
+    ):
+        refused = command("repair", "identify", *options, "--out", str(tmp_path / "r"))
+        assert refused.exit_code == 2 and words in refused.stderr
+    assert not (tmp_path / "r").exists()

@@ -1,1 +1,0 @@
-"""Repairs from Python."""

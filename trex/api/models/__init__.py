@@ -1,1 +1,0 @@
-"""Audits and repairs: what is done with a model as a whole, not with one query."""

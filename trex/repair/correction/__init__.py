@@ -1,1 +1,0 @@
-"""Step 4: fine-tuning with all its controls, the sets that tune and judge, and the results."""

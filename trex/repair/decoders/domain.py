@@ -1,0 +1,126 @@
+"""Decoded pictures (digits, garments, traffic signs) as a domain: an autoencoder draws them, and people label them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.files import read_bytes
+from trex.pages.figures import COLORS, axes_of, styled, svg_of
+from trex.render.png_url import url_of_png
+from trex.repair.decoders.bench import tune
+from trex.repair.decoders.identify import GROWN, IdentifyResult, Mistakes, clustered, grow, read_mistakes
+from trex.repair.decoders.label import VoteResult, judge
+from trex.repair.decoders.loaded import Folder, Loaded, load
+from trex.repair.decoders.novelty import NAMES as NOVEL
+from trex.repair.decoders.novelty import PAIRS, NoveltyResult, novelty, read_pairs
+from trex.repair.decoders.pictures import ITEMS, NOT, draw_pictures, png_of, read_items
+from trex.repair.domain import Domain, Encoded, Prepared
+from trex.repair.files import Found, Ints
+from trex.repair.folder import Step
+from trex.repair.results import FRESH, SWEEP, TEST, Component, CorrectResult, DistillResult
+from trex.repair.results import GROWN as GROWN_TEST
+from trex.repair.settings import DecoderQuery
+
+MAX_PAIRS = 3
+
+
+def prepare(query: DecoderQuery, place: Path, data: Path | None, processes: int | None) -> Prepared:
+    """The models and their data, loaded; InputError if they do not fit together."""
+    if processes is not None:
+        raise InputError("processes do not apply: only a repair on rendered scenes renders anything")
+    loaded = load(query, data)
+    return Prepared(loaded.sources, lambda: nullcontext(loaded))
+
+
+def encode(folder: Folder, loaded: Loaded) -> Encoded:
+    """The codes of the mistakes that components are made of."""
+    grown = read_mistakes(folder.require("identify") / GROWN)
+    found = grown.at(clustered(folder.query, grown))
+    names = loaded.model.labels
+
+    def describe(place: Path, members: Mapping[int, Ints], weights: Mapping[int, float]) -> list[Component]:
+        return [_component(k, weights[k], found.at(rows), names) for k, rows in members.items()]
+
+    return Encoded(found.codes, describe, facts={"classes": names})
+
+
+def _component(number: int, weight: float, members: Mistakes, names: tuple[str, ...]) -> Component:
+    pairs = Counter(zip(members.labels.tolist(), members.answers.tolist(), strict=True))
+    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MAX_PAIRS]
+    return Component(
+        number=number,
+        weight=weight,
+        members=len(members.rows),
+        pairs=[(names[label], names[answer], count) for (label, answer), count in ordered],
+        plain_wrong=int(members.plain_wrong.sum()),
+    )
+
+
+def show(folder: Folder, results: Mapping[Step, Found]) -> dict[str, object]:
+    """The pictures of components with the model's answers, accuracy over lambda, and pairs of near pictures."""
+    correct, distilled = results.get("correct"), results.get("distill")
+    grids: dict[int, list[tuple[str, str]]] = {}
+    if "label" in results and isinstance(distilled, DistillResult):
+        place = folder.require("pictures")
+        items = read_items(place / ITEMS)
+        columns = (items.names, items.component, items.first, items.answer)
+        for name, component, first, answer in zip(*columns, strict=True):
+            if component != NOT and first == NOT:
+                url = url_of_png(read_bytes(place / f"{name}.png", error=RunError, follow_links=False))
+                grids.setdefault(int(component), []).append((url, distilled.classes[answer]))
+    near = read_pairs(folder.require("novelty") / PAIRS) if "novelty" in results else []
+    return {
+        "template": "repair_pictures.html",
+        "title": folder.sources.model.split()[0],
+        "what": (
+            f"Mistakes drawn by {folder.sources.generator.split()[0]} on {folder.sources.dataset}, clustered, labelled "
+            "and corrected (Defuse)."
+        ),
+        "grids": grids,
+        "curve": _curve(correct) if isinstance(correct, CorrectResult) else "",
+        "novel": NOVEL,
+        "pairs": [(url_of_png(png_of(each)), url_of_png(png_of(other)), far) for each, other, far in near],
+    }
+
+
+def _curve(found: CorrectResult) -> str:
+    """Accuracy over lambda, means of the seeds, as SVG."""
+    if found.before is None:
+        return ""
+    weights = sorted({each.weight for each in found.of(SWEEP)})
+    with styled():
+        figure, axes = axes_of("lambda", "right")
+        for number, name in enumerate((FRESH, GROWN_TEST, TEST)):
+            models = [found.of(SWEEP, weight) for weight in weights]
+            if not models[0][0].accuracy(name).of:
+                continue
+            means = [sum(each.accuracy(name).value for each in same) / len(same) for same in models]
+            label = found.rules.names[name]
+            axes.plot(range(len(weights)), means, "o-", markersize=4, color=COLORS[number], label=label)
+        axes.set_xticks(range(len(weights)), labels=[f"{weight:g}" for weight in weights])
+        axes.set_ylim(-0.03, 1.03)
+        axes.legend(fontsize=7, frameon=False)
+        return svg_of(figure)
+
+
+DECODERS = Domain(
+    records={
+        "identify": IdentifyResult,
+        "distill": DistillResult,
+        "label": VoteResult,
+        "correct": CorrectResult,
+        "novelty": NoveltyResult,
+    },
+    prepare=prepare,
+    grow=grow,
+    encode=encode,
+    draw=draw_pictures,
+    judge=judge,
+    tune=tune,
+    show=show,
+    measure=novelty,
+)

@@ -1,0 +1,134 @@
+"""The files of a repair folder: records as JSON, arrays as safetensors; the same bytes for the same content.
+
+All are written atomically, and read without running code and without following links.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from trex.foundation.errors import RunError
+from trex.foundation.fields import first_problem
+from trex.foundation.files import read_bytes, write_atomic
+from trex.foundation.parse import parse_json
+
+M = TypeVar("M", bound=BaseModel)
+Fields = Mapping[str, JsonValue]
+Array = NDArray[np.generic]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Pictures = NDArray[np.float32]
+
+
+class Record(BaseModel):
+    """A record in a JSON file; rejects unknown keys and is immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Found(Record):
+    """What a finished step found; a subclass says it in words."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The table that the terminal shows."""
+        return []
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, for the terminal and the page."""
+        return []
+
+
+class Sources(Record):
+    """What a repair works on: names of models and data set, and the sha256 of their content."""
+
+    generator: str
+    model: str
+    dataset: str
+    train: str
+    test: str
+
+
+class Done(Record):
+    """A finished step: its key, and the sha256 of each of its files."""
+
+    key: dict[str, JsonValue]
+    files: dict[str, str]
+
+
+def read_record(model: type[M], path: Path) -> M:
+    """The record in a file; RunError if it is damaged."""
+    data = read_bytes(path, error=RunError, follow_links=False)
+    try:
+        return model.model_validate(parse_json(data, str(path), error=RunError))
+    except ValidationError as error:
+        key, message = first_problem(error)
+        raise RunError(f"{path} is damaged: {key}: {message}; begin the repair anew") from error
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Write a record atomically, without fields that were left at their defaults."""
+    write_json(path, record.model_dump(mode="json", exclude_unset=True))
+
+
+def read_fields(path: Path) -> Fields | None:
+    """The JSON object in a file; None if there is no such file."""
+    if not path.is_file():
+        return None
+    found = parse_json(read_bytes(path, error=RunError, follow_links=False), str(path), error=RunError)
+    return found if isinstance(found, dict) else None
+
+
+def write_json(path: Path, value: Mapping[str, object]) -> None:
+    """Write a JSON object atomically, the same bytes for the same value."""
+    write_atomic(path, (json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n").encode())
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file as 64 hex digits."""
+    return sha256(read_bytes(path, error=RunError, follow_links=False)).hexdigest()
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays under their names."""
+    write_atomic(path, save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """The arrays in a file; RunError if it is damaged or a link."""
+    data = read_bytes(path, error=RunError, follow_links=False)
+    try:
+        found: dict[str, Array] = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise RunError(
+            f"{path} is damaged ({error}); delete the folder {path.parent} and repeat its step"
+        ) from error
+    return found
+
+
+def floats(array: Array) -> Floats:
+    return array.astype(np.float64)
+
+
+def ints(array: Array) -> Ints:
+    return array.astype(np.int64)
+
+
+def flags(array: Array) -> Flags:
+    return array.astype(np.bool_)
+
+
+def pixels(array: Array) -> Pictures:
+    return array.astype(np.float32)

@@ -1,0 +1,258 @@
+"""What a CLEVR model is tuned on and judged by.
+
+Fresh scenes of the scenarios, mistakes grown from held-out scenes, fresh scenes at the deciding look, and questions
+about ordinary scenes. All pictures and draws are new to every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from torch import nn
+
+from trex.artifacts.card import read_card
+from trex.artifacts.precision import training_device
+from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.percept.model import Percept, PerceptModel
+from trex.clevr_models.percept.training_data import Scenes, labelled
+from trex.clevr_models.percept.tune import tune as tune_percept
+from trex.inference.rng import stream
+from trex.inference.scoring import images
+from trex.render.picture import Picture
+from trex.repair.domain import Plan, Progress, Right, Tuning
+from trex.repair.files import Flags
+from trex.repair.results import (
+    ANSWERS,
+    CHECKED,
+    CHOOSE,
+    DECIDING,
+    FRESH,
+    GROWN,
+    ORDINARY,
+    RAW,
+    SWEEP,
+    Scenario,
+    scenario_test,
+)
+from trex.repair.scenes.identify import GROWN as GROWN_FILE
+from trex.repair.scenes.identify import HELD, Misread, further, learned, read_misreads, validation
+from trex.repair.scenes.label import TruthResult
+from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
+from trex.repair.scenes.reading import RIGHT, PerceptReader
+from trex.repair.scenes.situations import Fresh, Generator, generator_of
+from trex.scenes.questions.families import random_questions
+from trex.scenes.questions.programs import Program
+from trex.scenes.scene import Scene
+from trex.worlds.asking import ask_all
+
+CHECKING = 3  # one in so many validation scenes bounds lambda's cost; the others test
+
+
+def tune(folder: Folder, loaded: SceneLoaded) -> Tuning:
+    """The scenarios that are misread most often; InputError if the device that tunes is not there."""
+    training_device(folder.query.correct.device)
+    found = folder.found("label", TruthResult)
+    ranked = sorted(found.scenarios, key=lambda verdict: (-verdict.low, verdict.number))
+    numbers = [verdict.number for verdict in ranked[: folder.query.correct.most]]
+
+    def bench(progress: Progress) -> SceneBench:
+        return SceneBench(folder, loaded, numbers, generator_of(folder, loaded), progress)
+
+    return Tuning([Scenario(number=number) for number in numbers], (), bench)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Scenes, with the object of each that counts, and their pictures."""
+
+    drawn: Sequence[Fresh]
+    pictures: Sequence[Picture]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A picture with questions about it and their true answers."""
+
+    picture: Picture
+    programs: Sequence[tuple[str, Program, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judges:
+    """What every model is judged by; `joined` tests are others one after another."""
+
+    shown: Mapping[str, Shown]
+    joined: Mapping[str, Sequence[str]]
+    answers: Mapping[str, Sequence[Asked]]
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """All"""
+        return (*self.shown, *self.joined, *self.answers)
+
+    def clusters(self, test: str) -> list[int]:
+        """The prior scene from which each of a test's objects or answers comes."""
+        if test in self.joined:
+            return [member for part in self.joined[test] for member in self.clusters(part)]
+        if test in self.shown:
+            return [fresh.member for fresh in self.shown[test].drawn]
+        return [k for k, asked in enumerate(self.answers[test]) for _ in asked.programs]
+
+    def right(self, percept: Percept) -> dict[str, Flags]:
+        """What a model has right of each test; each picture is read once."""
+        reader = PerceptReader(percept)
+        found: dict[str, Flags] = {}
+        for name, shown in self.shown.items():
+            rows = reader.read([fresh.scene for fresh in shown.drawn], shown.pictures)
+            right = [words[fresh.index] == RIGHT for fresh, words in zip(shown.drawn, rows, strict=True)]
+            found[name] = np.array(right, dtype=np.bool_)
+        for name, parts in self.joined.items():
+            found[name] = np.concatenate([found[part] for part in parts])
+        for name, asked in self.answers.items():
+            right = [flag for each in asked for flag in _answered(percept, each)]
+            found[name] = np.array(right, dtype=np.bool_)
+        return found
+
+
+def _answered(percept: Percept, asked: Asked) -> list[bool]:
+    model = PerceptModel(percept)
+    questions = [question_of(words, program) for words, program, _ in asked.programs]
+    given = ask_all(model, images([asked.picture])[0], questions)
+    return [answer.answer == truth for answer, (_, _, truth) in zip(given, asked.programs, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class SceneBench:
+    """Draws and pictures for the scenarios of these numbers."""
+
+    folder: Folder
+    loaded: SceneLoaded
+    numbers: Sequence[int]
+    generator: Generator
+    progress: Progress
+    extra: dict[int, Scenes] = field(default_factory=dict)  # of the last seed: many pictures
+
+    @property
+    def plan(self) -> Plan:
+        tests = [test for test in self.judges.tests if test not in (CHOOSE, CHECKED)]
+        return Plan((ORDINARY, RAW), tests, CHOOSE, CHECKED)
+
+    def before(self) -> Right:
+        return self.judges.right(self.loaded.percept)
+
+    def right(self, network: nn.Module) -> Right:
+        return self.judges.right(cast(Percept, network))
+
+    def clusters(self, test: str) -> Sequence[int] | None:
+        return self.judges.clusters(test)
+
+    def tuned(self, kind: str, weight: float, seed: int, stem: Path) -> tuple[nn.Module, int | None]:
+        wanted = self.folder.query.correct
+        percept = tune_percept(
+            self.loaded.percept,
+            self.ordinary,
+            self._drawn(seed) if kind == SWEEP else self._instead(kind, seed),
+            weight,
+            seed=self.folder.query.seed + seed,
+            epochs=wanted.epochs,
+            batch_size=wanted.batch,
+            rate=wanted.rate,
+            device=wanted.device,
+            on_progress=lambda done, total, *facts: self.progress("steps of this model", done, total),
+        )
+        return percept, None
+
+    def card(self) -> dict[str, object]:
+        before = read_card(self.loaded.weights)
+        return {
+            "model": before.get("model", "percept"),
+            "training": before.get("training", []),
+            "tuned_from": self.folder.sources.model,
+        }
+
+    @cached_property
+    def ordinary(self) -> Scenes:
+        """The prior scenes from which mistakes grow: every model is tuned on them."""
+        return self._ordinary(learned(self.folder.query), "ordinary scenes")
+
+    @cached_property
+    def judges(self) -> Judges:
+        """All pictures that judge, rendered where they are not stored yet."""
+        wanted, folder, loaded = self.folder.query.correct, self.folder, self.loaded
+        held = read_misreads(folder.require("identify") / HELD)
+        shown = {GROWN: self._shown([Fresh(row.value, row.index, row.member) for row in held], False)}
+        joined = {}
+        for name, n, key, is_deciding in (
+            (FRESH, folder.query.label.pictures, Stream.TEST, False),
+            (DECIDING, wanted.deciding, Stream.DECIDE, True),
+        ):
+            joined[name] = [scenario_test(name, number) for number in self.numbers]
+            for part, number in zip(joined[name], self.numbers, strict=True):
+                shown[part] = self._shown(self.generator.draw(number, n, key)[0], is_deciding)
+        choosing = [self.generator.draw(number, wanted.choose, Stream.CHOOSE)[0] for number in self.numbers]
+        shown[CHOOSE] = self._shown([fresh for drawn in choosing for fresh in drawn], False)
+        rows = validation(folder.query)
+        pictures = loaded.of_bank(rows, self.progress, "validation scenes")
+        asked = [
+            Asked(picture, self._questions(scene, number))
+            for number, scene, picture in zip(rows, loaded.members(rows), pictures, strict=True)
+        ]
+        n_checked = max(1, len(asked) // CHECKING)
+        return Judges(shown, joined, {CHECKED: asked[:n_checked], ANSWERS: asked[n_checked:]})
+
+    def _questions(self, scene: Scene, number: int) -> list[tuple[str, Program, str]]:
+        rng = stream(self.folder.query.seed, Stream.ASK, number)
+        drawn = random_questions(
+            rng, scene, self.folder.query.correct.questions, vocabulary=self.loaded.prior.vocabulary
+        )
+        return [("", question.program, question.answer) for question in drawn]
+
+    def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> Shown:
+        scenes = [fresh.scene for fresh in drawn]
+        render = self.loaded.decided if is_deciding else self.loaded.pictures
+        what = "test scenes at the deciding look" if is_deciding else "test scenes"
+        return Shown(drawn, render(scenes, self.progress, what))
+
+    def _ordinary(self, rows: range, what: str) -> Scenes:
+        pictures = self.loaded.of_bank(rows, self.progress, what)
+        return labelled(self.loaded.members(rows), [picture.pixels for picture in pictures])
+
+    def _drawn(self, seed: int) -> Scenes:
+        """Fresh scenes of all scenarios, as many of each."""
+        if seed not in self.extra:
+            n = self.folder.query.correct.pictures
+            drawn = [self.generator.draw(number, n, Stream.TUNE, seed)[0] for number in self.numbers]
+            self.extra.clear()
+            self.extra[seed] = self._labelled([fresh.scene for each in drawn for fresh in each])
+        return self.extra[seed]
+
+    def _labelled(self, scenes: Sequence[Scene]) -> Scenes:
+        pictures = self.loaded.pictures(scenes, self.progress, "scenes to tune on")
+        return labelled(scenes, [picture.pixels for picture in pictures])
+
+    def _instead(self, kind: str, seed: int) -> Scenes:
+        """As many other scenes: ordinary ones that are new, or scenes with mistakes, without clusters."""
+        n = len(self._drawn(seed).numbers)
+        if kind == ORDINARY:
+            return self._ordinary(further(self.folder.query, n), "new ordinary scenes")
+        rows = read_misreads(self.folder.require("identify") / GROWN_FILE)
+        chosen = raw_mistakes(stream(self.folder.query.seed, Stream.RAW, seed), rows, n)
+        return self._labelled([row.value for row in chosen])
+
+
+def raw_mistakes(rng: np.random.Generator, rows: Sequence[Misread], n: int) -> list[Misread]:
+    """So many of the mistakes in random order, none twice before all are taken.
+
+    Those in prior scenes come last: the model is tuned on these anyway.
+    """
+    chosen: list[Misread] = []
+    while len(chosen) < n:
+        order = rng.permutation(len(rows))
+        mixed = [rows[int(k)] for k in order]
+        chosen += sorted(mixed, key=lambda row: row.is_ordinary)
+    return chosen[:n]
