@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -48,19 +48,14 @@ class AddedBatch:
 
 @dataclass(frozen=True)
 class _Failure:
-    """A wrong answer: the scene, the question, the presets that confirm it, and the group of related failures.
+    """A wrong answer as a batch keeps it, but for the name that its place there gives it, and its scene.
 
     `picture` gives the PNGs of picture and mask; `more` is what `model_answers.json` holds besides.
     """
 
+    kept: BatchScene
     scene: Scene
-    question: str
     program: Program
-    truth: str
-    answer: str
-    confidence: float
-    confirmed: tuple[str, ...]
-    group: int
     picture: Callable[[], tuple[bytes, bytes]]
     more: Json = field(default_factory=dict)
 
@@ -108,7 +103,8 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
             f"{run} was searched with render.noise = {noise}: its answers are means over so many noise draws, and a "
             "suite asks about one picture; search with render.noise=1"
         )
-    program_from_json(program_to_json(program))  # a suite is read with CLEVR's words alone
+    steps = tuple(program_to_json(program))
+    program_from_json(list(steps))  # a suite is read with CLEVR's words alone
     wrong = [item for item in exported.items if is_wrong(item.answer, item.truth)]
     if not wrong:
         problem = f"{run} has no hit with a wrong answer"
@@ -117,20 +113,10 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
     for item in wrong:
         looks = _confirmed_at(item, confirmations)
         if looks is not None and (looks or not only_confirmed):
-            failures.append(
-                _Failure(
-                    item.scene,
-                    manifest.question.text,
-                    program,
-                    str(item.truth),
-                    item.answer,
-                    item.confidence,
-                    looks,
-                    groups[item.picture],
-                    partial(exported.picture, item),
-                    answer_json(manifest, item),
-                )
-            )
+            answer = (str(item.truth), item.answer, item.confidence, looks)
+            kept = BatchScene("", *answer, manifest.question.text, steps, groups[item.picture])
+            picture = partial(exported.picture, item)
+            failures.append(_Failure(kept, item.scene, program, picture, answer_json(manifest, item)))
     return _Source(
         run, manifest.facts.model, tuple(failures), len(wrong) - len(failures), manifest.facts.weights
     )
@@ -161,24 +147,14 @@ def _audited(folder: Path) -> _Source:
         raise InputError(f"{folder} has no confirmed family; a suite keeps failures, so leave this audit out")
     different = list({(failure.scene, failure.program): failure for failure in known}.values())
     scenes = [scene_id(failure.scene) for failure in different]
-    return _Source(
-        folder,
-        found.model,
-        tuple(
-            _Failure(
-                failure.scene,
-                failure.question,
-                failure.program,
-                failure.truth,
-                failure.said,
-                failure.confidence,
-                (found.look,),
-                scenes.index(scene),  # questions about one scene are related
-                _pngs(failure),
-            )
-            for failure, scene in zip(different, scenes, strict=True)
-        ),
-    )
+    failures = []
+    for failure, scene in zip(different, scenes, strict=True):
+        answer = (failure.truth, failure.said, failure.confidence, (found.look,))
+        steps = tuple(program_to_json(failure.program))
+        group = scenes.index(scene)  # questions about one scene are related
+        kept = BatchScene("", *answer, failure.question, steps, group)
+        failures.append(_Failure(kept, failure.scene, failure.program, _pngs(failure)))
+    return _Source(folder, found.model, tuple(failures))
 
 
 def _pngs(failure: KnownFailure) -> Callable[[], tuple[bytes, bytes]]:
@@ -196,36 +172,25 @@ def _add(source: _Source, suite: Path) -> AddedBatch:
 
 def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:
     """Write the batch; return the name that it gets by its content."""
-    rows = [(f"CLEVR_{FOUND}_{index:06d}.png", failure) for index, failure in enumerate(new)]
+    scenes = [replace(failure.kept, name=f"CLEVR_{FOUND}_{k:06d}.png") for k, failure in enumerate(new)]
     laid_out = [
         LaidOut(
-            SceneRecord(failure.scene, name, index, FOUND),
-            failure.question,
+            SceneRecord(failure.scene, kept.name, index, FOUND),
+            kept.question,
             failure.program,
-            failure.truth,
+            kept.truth,
             failure.picture,
         )
-        for index, (name, failure) in enumerate(rows)
+        for index, (kept, failure) in enumerate(zip(scenes, new, strict=True))
     ]
     write_split(scratch, FOUND, laid_out, "trex suite add")
-    write_answers(scratch, [_answer(source.model, name, failure) for name, failure in rows])
+    answers = [_answer(source.model, kept) for kept in scenes]
+    write_answers(scratch, [failure.more | row for failure, row in zip(new, answers, strict=True)])
     paths = sorted(path for path in scratch.rglob("*") if path.is_file())
     content = BatchFile(
         run=escaped(source.folder.resolve().name),
         model=source.model,
-        scenes=tuple(
-            BatchScene(
-                name,
-                failure.truth,
-                failure.answer,
-                failure.confidence,
-                failure.confirmed,
-                failure.question,
-                tuple(program_to_json(failure.program)),
-                failure.group,
-            )
-            for name, failure in rows
-        ),
+        scenes=tuple(scenes),
         files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in paths},
         weights=source.weights,
     )
@@ -234,16 +199,15 @@ def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:
     return batch_name(data)
 
 
-def _answer(model: str, name: str, failure: _Failure) -> Json:
+def _answer(model: str, kept: BatchScene) -> Json:
     return {
-        **failure.more,
         "split": FOUND,
-        "image_filename": name,
+        "image_filename": kept.name,
         "model": model,
-        "question": failure.question,
-        "true_answer": failure.truth,
-        "model_answer": failure.answer,
-        "confidence": failure.confidence,
+        "question": kept.question,
+        "true_answer": kept.truth,
+        "model_answer": kept.answer,
+        "confidence": kept.confidence,
     }
 
 
