@@ -13,16 +13,13 @@ from torch import Tensor, nn
 
 from tests.worlds.made_signs import write_signs
 from tests.worlds.mnist_worlds import write_data
-from trex.artifacts import checkpoint as checkpoint_module
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_autoencoder, load_decoder
 from trex.mnist_models.networks import autoencoders as vae_module
 from trex.mnist_models.networks.autoencoders import BetaVae, Terms
-from trex.mnist_models.training import loop
 from trex.mnist_models.training.decoders import beta_loss
-from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.plan import BetaVaePlan, check_plan
 from trex.mnist_models.training.quality import active_latents
 from trex.mnist_models.training.train import train
@@ -167,39 +164,6 @@ def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> No
     vae = BetaVae(COLOR, 4)
     vae.encoder = Means()
     assert active_latents(vae, load_data("signs", "test", folder), torch.device("cpu")) == 2
-
-
-class _Killed(Exception):
-    pass
-
-
-def killed_after(monkeypatch: pytest.MonkeyPatch, given: BetaVaePlan, out: Path, steps: int) -> None:
-    def dies(status: Status) -> None:
-        if status.step == steps:
-            raise _Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "CHECKPOINT_S", -1.0)
-        with pytest.raises(_Killed):
-            train(given, out, progress=dies)
-    assert not list(out.glob("*.json"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dataset", ["signs", "mnist"])
-def test_a_killed_training_goes_on_to_the_same_weights(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str
-) -> None:
-    given = plan(folder, dataset)
-    whole = read_card(train(given, tmp_path / "whole"))
-    killed_after(monkeypatch, given, tmp_path / "cut", 3)
-    steps: list[int] = []
-    resumed = train(given, tmp_path / "cut", progress=lambda status: steps.append(status.step))
-    assert steps[0] == 4 and read_card(resumed)["sha256"] == whole["sha256"]
-    with monkeypatch.context() as patch:  # planted: the optimizer's moments are forgotten
-        patch.setattr(checkpoint_module, "fill_optimizer", lambda *_: None)
-        killed_after(monkeypatch, given, tmp_path / "forgetful", 3)
-        assert read_card(train(given, tmp_path / "forgetful"))["sha256"] != whole["sha256"]
 
 
 def test_the_card_says_what_was_trained_and_loading_gives_both_halves(folder: Path, tmp_path: Path) -> None:

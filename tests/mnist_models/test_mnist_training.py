@@ -20,12 +20,21 @@ from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
 from trex.mnist_models.training.loop import Status
+from trex.mnist_models.training.plan import BetaVaePlan
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import Plan, model_name, train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-BATCH = {"classifier": 20, "lenet": 20, "ambiguous": 20, "vae": 20, "gan": 6, "resnet18-16": 20}
+BATCH = {
+    "classifier": 20,
+    "lenet": 20,
+    "ambiguous": 20,
+    "vae": 20,
+    "gan": 6,
+    "resnet18-16": 20,
+    "beta-vae": 20,
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plan(folder: Path, kind: str, /, **changes: object) -> Plan:
-    given = Plan(kind, "mnist", epochs=2, batch_size=BATCH[kind], device="cpu", data=folder)
+    of = BetaVaePlan if kind == "beta-vae" else Plan
+    given = of(kind, "mnist", epochs=2, batch_size=BATCH[kind], device="cpu", data=folder)
     if kind == "gan":
         given = replace(given, classes=("0", "1"))  # 12 pictures: 2 steps an epoch
     return replace(given, **changes)  # type: ignore[arg-type]
@@ -59,7 +69,7 @@ def killed_after(monkeypatch: pytest.MonkeyPatch, given: Plan, out: Path, steps:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["classifier", "vae", "gan", "resnet18-16"])
+@pytest.mark.parametrize("kind", ["classifier", "vae", "gan", "resnet18-16", "beta-vae"])
 def test_a_killed_training_goes_on_to_the_same_weights(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
