@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from reproduce.datasets import optdigits, svhn, typeset, usps
@@ -9,7 +10,13 @@ from trex.foundation.errors import unknown
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.pictures import DataSet
 
-DOMAINS = ("mnist", typeset.NAME, optdigits.NAME, svhn.NAME, usps.NAME)
+DOMAINS: dict[str, Callable[[str, Path | None], DataSet]] = {  # a split, from a folder or the usual place
+    "mnist": lambda split, folder: load_data("mnist", split, folder),
+    typeset.NAME: lambda split, _: typeset.typeset(split),
+    optdigits.NAME: lambda split, _: optdigits.optdigits(split),
+    svhn.NAME: svhn.svhn,
+    usps.NAME: usps.usps,
+}
 
 
 def load_domain(name: str, split: str, folder: Path | None = None) -> DataSet:
@@ -18,14 +25,6 @@ def load_domain(name: str, split: str, folder: Path | None = None) -> DataSet:
     `folder` holds MNIST's, SVHN's or USPS's files; `typeset` is made, `optdigits` comes with scikit-learn.
     InputError for an unknown name and for any fault in the files.
     """
-    if name == "mnist":
-        return load_data(name, split, folder)
-    if name == typeset.NAME:
-        return typeset.typeset(split)
-    if name == optdigits.NAME:
-        return optdigits.optdigits(split)
-    if name == svhn.NAME:
-        return svhn.svhn(split, folder)
-    if name == usps.NAME:
-        return usps.usps(split, folder)
-    raise unknown("domain", name, DOMAINS)
+    if name not in DOMAINS:
+        raise unknown("domain", name, DOMAINS)
+    return DOMAINS[name](split, folder)

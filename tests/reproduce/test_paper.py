@@ -14,7 +14,7 @@ from reproduce.experiments.experiment_file import cells, experiment_path, read_e
 from reproduce.experiments.page import write_page
 from reproduce.experiments.record import RECORD, CellRecord, OutcomeRecord, read_outcome
 from reproduce.paper.agreement import agrees, compared
-from reproduce.paper.details import details
+from reproduce.paper.paper import _details as details
 from reproduce.paper.paper import command_of, compare_all, markdown, summary
 from reproduce.paper.paper_file import PAPER, Item, Paper, read_paper
 from tests.reproduce.command_line import reproduce
