@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from trex.auditing.judging.by_question import Row, by_question
-from trex.auditing.judging.confirm import Confirmer
 from trex.auditing.judging.findings import (
     Finding,
     HeldOut,
@@ -21,10 +22,9 @@ from trex.auditing.judging.findings import (
 from trex.auditing.judging.fresh import Fresh, in_fresh_scenes
 from trex.auditing.judging.leanings import Leaning, leanings
 from trex.auditing.judging.not_found import LookedFor, looked_for
-from trex.auditing.judging.probe import Prober, probe_shares
+from trex.auditing.judging.probe import probe_shares
 from trex.auditing.judging.situations import ExaminedScene, situations
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.parts import Parts
 from trex.auditing.sweeping.records import (
     EXAMINED,
     FRESH_SCENES,
@@ -33,25 +33,25 @@ from trex.auditing.sweeping.records import (
     TESTED,
     Examined,
     FreshScenes,
-    Probed,
     Settings,
-    Tested,
     read_settings,
 )
-from trex.auditing.sweeping.sweep import Sweep, facts_again
+from trex.auditing.units import Confirm, Crew, Examine, Here, Opened, Probe, Unit
 from trex.auditing.work import FRESH_SIZE, MANIFEST, PROBES, TESTS, SweepLog, Work, known_fresh
-from trex.bank.bank import Bank
+from trex.bank.bank import BATCH, Bank
 from trex.families.discover import discover
 from trex.families.family import Family
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
-from trex.render.renderer import SceneRenderer
+from trex.runs.folder import RunInUse
 from trex.runs.manifest import answers_alike
 from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
 from trex.trials.lines import Lines
 
+T = TypeVar("T")
 OnProgress = Callable[[str, int, int], None]  # step, done, of
 
 
@@ -102,16 +102,24 @@ class Grouped:
         return [one.family for one in self.results]
 
 
-def audit(work: Work, on_progress: OnProgress = lambda step, done, of: None) -> Audit:
-    """Audit a model, or go on with an audit that was stopped; a finished one is only read.
+def audit(
+    work: Work, on_progress: OnProgress = lambda step, done, of: None, crew: Crew | None = None
+) -> Audit:
+    """Audit a model, or go on with an audit that was stopped; a finished one is only read. By default, all of it here.
 
-    InputError if the folder holds anything else, or an audit with other settings.
+    InputError if the folder holds anything else, or an audit with other settings; RunInUse if a process audits there.
     """
     lock = _open(work)
     try:
-        return _carried_out(work, on_progress)
+        with Opened(work) as opened:
+            return _carried_out(opened, crew or Here(opened), on_progress)
     finally:
         os.close(lock)
+
+
+def begin(settings: Settings) -> dict[str, bytes]:
+    """The files, by name, of a folder in which an audit with these settings has begun."""
+    return {MANIFEST: SETTINGS.text(settings).encode()}
 
 
 def check_same(known: Settings, settings: Settings, folder: Path) -> None:
@@ -143,7 +151,7 @@ def _open(work: Work) -> int:
     refuse_links(folder)
     lock = lock_folder(
         folder,
-        RunError(f"another process audits into {folder}; wait for it, stop it, or help it with --join"),
+        RunInUse(f"another process audits into {folder}; wait for it, or stop it"),
     )
     with closed_on_error(lock):
         if work.fresh > known_fresh(folder):
@@ -158,23 +166,24 @@ def _begun_only(folder: Path) -> bool:
     return holds_only(folder, (LOCK, FRESH_SIZE, MANIFEST))
 
 
-def _carried_out(work: Work, on_progress: OnProgress) -> Audit:
+def _carried_out(opened: Opened, crew: Crew, on_progress: OnProgress) -> Audit:
+    work = opened.work
     folder, asker, settings = work.folder, work.asker, work.settings
-    with work.open_bank() as bank:
-        swept, *further = [_examined(work, one, bank, on_progress) for one in work.sweeps]
-        grouped = grouped_scenes(work, bank, swept, on_progress)
-        fresh = examined_scenes(bank, work.total, further[0]) if further else []
+    swept, *further = [_examined(one, folder, crew, on_progress) for one in work.sweeps]
+    grouped = grouped_scenes(work, opened.bank, swept, on_progress)
+    fresh = examined_scenes(opened.bank, work.total, further[0]) if further else []
     memberships = memberships_of(grouped.families, grouped.held_out)
     held_out = grouped.rows[settings.scenes :]
     scenes = {one.scene: known for known, one in held_out}
-    renderer = work.open_renderer()
-    try:
-        tested = _tested(folder, renderer, asker, grouped.results, settings.tested, on_progress)
-        found = findings(grouped.results, tested, memberships, settings.severity)
-        chosen = [one for one in found if one.is_confirmed]
-        probes = _probes(folder, Prober(renderer, asker, work.probed), chosen, scenes, on_progress)
-    finally:
-        renderer.close()
+    tests = [
+        Confirm(number, one.family, one.askable[: settings.tested])
+        for number, one in enumerate(grouped.results)
+    ]
+    tested = _completed(folder / TESTS, TESTED, tests, crew, partial(on_progress, "families"))
+    found = findings(grouped.results, tested, memberships, settings.severity)
+    chosen = [one for one in found if one.is_confirmed]
+    members = [Probe(one.number, one.family, known_failures(one, scenes)) for one in chosen]
+    probes = _completed(folder / PROBES, PROBED, members, crew, partial(on_progress, "probes"))
     return Audit(
         folder,
         settings,
@@ -198,21 +207,22 @@ def _in_fresh(
     return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
-def _examined(work: Work, sweep: SweepLog, bank: Bank, on_progress: OnProgress) -> list[Examined]:
-    """The log of a sweep, completed."""
-    with Lines(work.folder / sweep.log, EXAMINED) as log:
-        if len(log.values) < len(sweep.members):
-            with Parts(work.folder, sweep.parts) as parts:
-                Sweep(bank, work.asker, parts, sweep.members).lead(
-                    log, lambda done, of: on_progress(sweep.step, done, of)
-                )
+def _examined(sweep: SweepLog, folder: Path, crew: Crew, on_progress: OnProgress) -> list[Examined]:
+    """The log of a sweep, completed; a kill costs BATCH scenes at most."""
+    n = len(sweep.members)
+    with Lines(folder / sweep.log, EXAMINED) as log:
+        missing = sweep.members[len(log.values) :]
+        units = [Examine(missing[at : at + BATCH]) for at in range(0, len(missing), BATCH)]
+        on_progress(sweep.step, len(log.values), n)
+        for _ in crew.do(units, log):
+            on_progress(sweep.step, len(log.values), n)
         return list(log.values)
 
 
 def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> list[tuple[Facts, Examined]]:
     """The facts of examined scenes, whose first has this number in the bank, each with what the model said of it."""
     scenes = bank.scenes(range(first, first + len(examined)))
-    return list(zip(facts_again(scenes, examined), examined, strict=True))
+    return [(Facts(scene, one.shares, one.hiders), one) for scene, one in zip(scenes, examined, strict=True)]
 
 
 def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progress: OnProgress) -> Grouped:
@@ -224,37 +234,17 @@ def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progres
     return Grouped(rows, training, held_out, in_held_out(discover(training, work.prior.vocabulary), held_out))
 
 
-def _tested(
-    folder: Path,
-    renderer: SceneRenderer,
-    asker: Asker,
-    results: Sequence[HeldOut],
-    most: int,
-    on_progress: OnProgress,
-) -> list[Tested]:
-    """Failures of each family at the deciding look, at most so many."""
-    with Lines(folder / TESTS, TESTED) as log:
-        for number, one in enumerate(results):
-            on_progress("families", number, len(results))
-            Confirmer(renderer, asker).confirm(number, one.family, one.askable[:most], log)
+def _completed(
+    path: Path, codec: Codec[T], units: Sequence[Unit[T]], crew: Crew, on_progress: Callable[[int, int], None]
+) -> list[T]:
+    """The rows of a log, those of all units among them."""
+    with Lines(path, codec) as log:
+        on_progress(0, len(units))
+        for done in crew.do(units, log):
+            on_progress(done, len(units))
         return list(log.values)
 
 
 def known_failures(one: Finding, scenes: Mapping[int, Facts]) -> list[tuple[int, Scene]]:
     """A family's failures that stayed, by their numbers in the bank."""
     return [(row.scene, scenes[row.scene].scene) for row in one.stayed]
-
-
-def _probes(
-    folder: Path,
-    prober: Prober,
-    chosen: Sequence[Finding],
-    scenes: Mapping[int, Facts],
-    on_progress: OnProgress,
-) -> list[Probed]:
-    """Scenes like the failures of each family, with all that earlier calls made."""
-    with Lines(folder / PROBES, PROBED) as log:
-        for number, one in enumerate(chosen):
-            on_progress("probes", number, len(chosen))
-            prober.probe(one.number, one.family, known_failures(one, scenes), log)
-        return list(log.values)

@@ -98,14 +98,6 @@ class AuditOptions(Options):
         Option("A finished audit of another model, to compare with this one.", metavar="AUDIT"),
     ] = None
 
-    join: Annotated[
-        bool,
-        Option(
-            "Help the same audit, which another program leads in this folder, here or on another machine.",
-            ("--join",),
-        ),
-    ] = False
-
     @property
     def asked(self) -> ModelOptions:
         """What a query's [model] has besides the name."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from trex.auditing.audit import Audit, OnProgress, audit
 from trex.auditing.beside import Beside, beside, read_other
-from trex.auditing.joining import Helped, join
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.options import AuditOptions
@@ -18,6 +17,7 @@ from trex.auditing.reporting.junit import cases
 from trex.auditing.reporting.page import write_report
 from trex.auditing.reporting.searches import Lead, SearchTemplate, write_leads
 from trex.auditing.reporting.words import beside_words, headline, leads_words, not_found_words, rate_words
+from trex.auditing.units import Crew
 from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
 from trex.foundation.errors import InputError
@@ -81,18 +81,26 @@ class AuditResult:
         return document(self.done, self.leads, self.beside) | {"page": str(self.page)}
 
 
-def perform(options: AuditOptions, on_progress: OnProgress, on_begin: Callable[[Path], None]) -> AuditResult:
+def perform(
+    options: AuditOptions,
+    on_progress: OnProgress,
+    on_begin: Callable[[Path], None] = lambda folder: None,
+    *,
+    work: Work | None = None,
+    crew: Crew | None = None,
+) -> AuditResult:
     """Audit a model, or resume, and write the page and the JUnit file; `on_begin` receives the folder.
 
+    A farm gives the `work` of the options, and who does it.
     InputError before anything is rendered or written if an option is wrong; errors as from `audit`.
     """
     if options.junit is not None:
         check_junit(options.junit)
     scene = _scene(options)
-    work = work_of(options)
+    work = work or work_of(options)
     other = None if options.beside is None else read_other(options.beside, work.settings)
     on_begin(work.folder)
-    done = audit(work, on_progress)
+    done = audit(work, on_progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, options.model, options.asked)
     leads = write_leads(work.folder, done.leanings, template, options.searched, on_progress)
@@ -100,11 +108,6 @@ def perform(options: AuditOptions, on_progress: OnProgress, on_begin: Callable[[
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))
     return AuditResult(done, page, leads, compared)
-
-
-def join_audit(options: AuditOptions, on_progress: OnProgress) -> Helped:
-    """Help the audit that another program leads with the same options, in the same folder; errors as from `join`."""
-    return join(work_of(options), on_progress)
 
 
 def work_of(options: AuditOptions) -> Work:

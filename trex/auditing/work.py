@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.parts import PARTS
 from trex.auditing.sweeping.records import FRESH_SCENES, REMEDY, Settings
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
@@ -17,15 +16,14 @@ from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
 PROBES = "probed.jsonl"
-FRESH, FRESH_PARTS, FRESH_SIZE = "fresh.jsonl", "fresh_parts", "fresh.json"
+FRESH, FRESH_SIZE = "fresh.jsonl", "fresh.json"
 
 
 @dataclass(frozen=True)
 class SweepLog:
-    """A log of examined scenes: its file, the folder of its parts, the members of the bank, and its name."""
+    """A log of examined scenes: its file, the members of the bank, and its name."""
 
     log: str
-    parts: str
     members: range
     step: str
 
@@ -69,8 +67,8 @@ class Work:
     def sweeps(self) -> tuple[SweepLog, ...]:
         """The logs of examined scenes: of those that make and judge rules, and of fresh ones if there are any."""
         n = known_fresh(self.folder)
-        fresh = SweepLog(FRESH, FRESH_PARTS, range(self.total, self.total + n), "fresh scenes")
-        return (SweepLog(SWEPT, PARTS, range(self.total), "scenes"), *((fresh,) if n else ()))
+        fresh = SweepLog(FRESH, range(self.total, self.total + n), "fresh scenes")
+        return (SweepLog(SWEPT, range(self.total), "scenes"), *((fresh,) if n else ()))
 
     def open_bank(self) -> Bank:
         """The bank of the world at the sweep's look."""

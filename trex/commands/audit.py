@@ -8,19 +8,16 @@ from trex.auditing.options import AuditOptions
 from trex.commands.verb import Session, Verb
 
 if TYPE_CHECKING:
-    from trex.auditing.joining import Helped
     from trex.auditing.perform import AuditResult
 
 
-def audit(options: AuditOptions, session: Session) -> AuditResult | Helped:
+def audit(options: AuditOptions, session: Session) -> AuditResult:
     """Find the failure families of a CLEVR model: what it misreads, when, how often.
 
     An audit that was stopped resumes from its folder; a finished one is only read.
     """
-    from trex.auditing.perform import join_audit, perform
+    from trex.auditing.perform import perform
 
-    if options.join:
-        return join_audit(options, session.display.show)
     return perform(options, session.display.show, session.begin)
 
 

@@ -1,21 +1,25 @@
-"""Queue many queries; run, watch and serve the queue."""
+"""Queue many queries and audits; run, watch and serve the queue."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from trex.auditing.options import AuditOptions
 from trex.commands.queue_run import Runs, run, serve, watch
 from trex.commands.shell.options import refuse
 from trex.commands.shell.result import AsJson, note, print_result
 from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.commands.verb import Session, Verb
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
+from trex.foundation.options import Option
 from trex.runs.place import RUNS
 
 queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
@@ -74,6 +78,46 @@ def add(
     print_result(
         [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
     )
+
+
+class QueuedAudit(AuditOptions):
+    """The options of an audit, and where it is queued."""
+
+    priority: Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)] = 0
+    runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS
+
+
+@dataclass(frozen=True)
+class AddedEntry:
+    """An entry of the queue in a runs folder, and whether it is new."""
+
+    runs: Path
+    entry: Entry
+    is_new: bool
+
+    def __str__(self) -> str:
+        """A row of the list."""
+        return (
+            f"{'queued' if self.is_new else 'known '} {line(self.runs, self.entry)}; run it: trex queue run"
+        )
+
+    def document(self) -> dict[str, object]:
+        """All about the entry."""
+        return {**fields(self.runs, self.entry), "is_new": self.is_new}
+
+
+def audit(options: QueuedAudit, session: Session) -> AddedEntry:
+    """Check an audit and add it to the queue, with its own folder: the options of trex audit; renders nothing."""
+    from trex.farm.queue import add as queue_add
+    from trex.farm.queue.audits import audit_request
+
+    given = options.model_dump(include=options.model_fields_set & AuditOptions.model_fields.keys())
+    request = audit_request(AuditOptions.checked(given, is_typed=options.is_typed))
+    (added,) = queue_add.add(options.runs, [request], options.priority, time.time())
+    return AddedEntry(options.runs, added.entry, added.is_new)
+
+
+queue_app.command("audit")(Verb(QueuedAudit, audit, kept="nothing was queued").command())
 
 
 @queue_app.command("list")

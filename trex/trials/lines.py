@@ -16,7 +16,18 @@ T = TypeVar("T")
 AGAIN = "delete the folder and start again"
 
 
-class Lines(Generic[T]):
+class Rows(Generic[T]):
+    """A log in memory."""
+
+    def __init__(self, values: Sequence[T] = ()) -> None:
+        self.values = list(values)
+
+    def append(self, values: list[T]) -> None:
+        """Append all values."""
+        self.values += values
+
+
+class Lines(Rows[T]):
     """The values of a log, and its end; RunError if a line differs from what was written.
 
     With `drops_damage` such a line is cut off instead, with all that follow: for answers that can be asked for again.
@@ -25,7 +36,7 @@ class Lines(Generic[T]):
     def __init__(self, path: Path, codec: Codec[T], *, drops_damage: bool = False) -> None:
         self._path, self._codec = path, codec
         lines = read_checked(path).lines[: read_checked(path).sound] if drops_damage else _sound(path)
-        self.values = _parsed(path, codec, lines)
+        super().__init__(_parsed(path, codec, lines))
         self._log = CheckedLog(path, lines)
 
     def append(self, values: list[T]) -> None:
@@ -34,7 +45,7 @@ class Lines(Generic[T]):
             self._log.append([self._codec.line(value) for value in values])
         except OSError as error:
             raise disk_error(error, self._path) from error
-        self.values += values
+        super().append(values)
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""A suspended program that holds a batch of a bank, or of an audit: it is named, and nobody waits for it for ever."""
+"""A suspended program that holds a batch of a bank: it is named, and nobody waits for it for ever."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.running.kills import in_child
-from tests.trex.auditing.test_joining import Counting, asker, help_out, lead
 from tests.worlds.banks import Telling, filled, picture_bytes, small_bank
-from trex.auditing.sweeping.records import Examined
 from trex.bank import store
 from trex.bank.store import Batches
-from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
 
 N = 48
@@ -88,27 +85,3 @@ def test_a_filler_of_which_nothing_is_known_is_waited_for_while_it_does_somethin
     assert looks == [*range(7)], "three looks with progress, and two minutes without"
     assert "waiting for another process, which has a batch" in caplog.text
     assert "has done nothing for 120 s" in caplog.text
-
-
-class Stopping(Counting):
-    """An asker that suspends its process at a scene."""
-
-    def examine(self, facts: Facts, image: object, number: int) -> Examined:
-        if number == 16:
-            os.kill(os.getpid(), signal.SIGSTOP)
-        return super().examine(facts, image, number)
-
-
-def test_a_suspended_helper_of_an_audit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    bank, one, alone, shared = tmp_path / "bank", asker(), tmp_path / "alone", tmp_path / "shared"
-    for folder in (alone, shared):
-        folder.mkdir()
-    stopping = Stopping(one.model, one.vocabulary, one.n, one.seed, one.sure)
-    with suspended(lambda: help_out(shared, bank, stopping, members=FEW)) as pid:
-        lead(alone, bank, one, FEW)
-        lead(shared, bank, asker(), FEW)
-        assert f"process {pid}, which has scenes 16 to 16 of the audit, is suspended" in caplog.text
-        for name in ("swept.jsonl", "swept.check"):
-            assert (shared / name).read_bytes() == (alone / name).read_bytes()
-    lead(shared, bank, asker(), FEW)
-    assert (shared / "swept.jsonl").read_bytes() == (alone / "swept.jsonl").read_bytes()

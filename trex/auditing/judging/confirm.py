@@ -24,7 +24,7 @@ from trex.scenes.questions.families import FAMILIES, SceneQuestion
 from trex.scenes.questions.programs import execute
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
-from trex.trials.lines import Lines
+from trex.trials.lines import Rows
 from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely
@@ -44,7 +44,7 @@ class Confirmer:
         number: int,
         family: Family,
         failures: Sequence[tuple[Facts, Examined, list[int]]],
-        log: Lines[Tested],
+        log: Rows[Tested],
     ) -> None:
         """Ask about each failing scene once more, from where the log ends; the units are those that failed."""
         known = {row.scene: row for row in log.values if row.family == number}

@@ -28,7 +28,7 @@ from trex.scenes.prior import draw_noise, draw_nuisances
 from trex.scenes.scene import NUISANCES, Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
-from trex.trials.lines import Lines
+from trex.trials.lines import Rows
 
 Change = Callable[[np.random.Generator, Scene], Scene]
 OBJECTS = "objects"  # the way in which objects change
@@ -46,7 +46,7 @@ class Prober:
     probed: int
 
     def probe(
-        self, number: int, family: Family, members: Sequence[tuple[int, Scene]], log: Lines[Probed]
+        self, number: int, family: Family, members: Sequence[tuple[int, Scene]], log: Rows[Probed]
     ) -> None:
         """Probe family `number` from its known failures, each with its number in the bank, from where the log ends."""
         done = sum(row.family == number for row in log.values)

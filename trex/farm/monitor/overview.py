@@ -16,6 +16,7 @@ from trex.foundation.files import TEXT_LIMIT, read_bytes
 from trex.foundation.json_fields import finite, mapping
 from trex.foundation.parse import parse_json
 from trex.runs.folder import FINDINGS, REPORT
+from trex.search.progress import PHASES
 
 SILENT_S = (
     20.0  # a farm or run is not live if its last update is this long ago, or ahead: a clock was set back
@@ -96,7 +97,7 @@ def _row(runs: Path, entry: Entry) -> Row:
         return Row(entry, "", None, "", None, has_report=False)
     status = read_run_status(path)
     ending, best = ending_of(path)
-    if best is None and status is not None:
+    if best is None and status is not None and status.search.phase in PHASES:  # an audit has none
         best = status.search.best
     return Row(entry, settings_of(runs, entry), status, ending, best, (path / REPORT).is_file())
 

@@ -19,7 +19,7 @@ from trex.farm.status import FarmStatus
 from trex.foundation.percent import whole_percent
 from trex.foundation.printable import escaped
 from trex.foundation.words import counted, span
-from trex.search.progress import PHASES
+from trex.search.progress import PHASES, Status
 
 REFRESH_S = 1.0
 COLUMNS = (
@@ -117,11 +117,15 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
         where(row),
         "" if row.best is None else f"{row.best:.3f}",
         whole_percent(search.accepted / search.steps) if search and search.steps else "",
-        "" if search is None else f"{search.found}" + (f"/{search.wanted}" if search.wanted else ""),
+        _found(search) if search and search.phase in PHASES else "",
         "" if current is None else f"{current.renders_per_s:.2f}",
         "" if current is None else f"{current.workers}",
         "" if current is None or current.left_s is None else span(current.left_s),
     )
+
+
+def _found(search: Status) -> str:
+    return f"{search.found}/{search.wanted}" if search.wanted else f"{search.found}"
 
 
 def where(row: Row) -> str:

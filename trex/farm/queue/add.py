@@ -1,4 +1,4 @@
-"""Adds queries to the queue: first makes their run folders, then inserts all entries in one transaction."""
+"""Adds queries and audits to the queue: first makes their run folders, then inserts all entries in one transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from trex.farm.queue.queued_folder import (
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
 from trex.foundation.owned_folder import make_owned, sweep
-from trex.query.schema import Query
 from trex.runs.folder import check_free
 from trex.runs.trust import record_made_here
 
@@ -51,7 +50,7 @@ def add(runs: Path, requests: Sequence[QueueRequest], priority: int, now: float)
     names = {entry_id: f"{_stem(request.source)}-{entry_id}" for entry_id, request in by_id.items()}
     missing = [request for request in by_id.values() if request.id not in folders]
     new = {names[request.id]: _queued(request, priority, now, place) for place, request in enumerate(missing)}
-    taken = _make_folders(runs, new, {names[entry_id]: request.query for entry_id, request in by_id.items()})
+    taken = _make_folders(runs, new, {names[entry_id]: request for entry_id, request in by_id.items()})
     new_by_id = {queued.id: (name, queued) for name, queued in new.items() if name not in taken}
     folders |= {new[name].id: runs / name for name in taken}
     with transaction(runs) as db:
@@ -84,7 +83,7 @@ def _added(
 
 def _queued(request: QueueRequest, priority: int, now: float, place: int) -> Queued:
     return Queued(
-        id=request.id, source=str(request.source), text=request.text, overrides=request.overrides,
+        kind=request.kind, id=request.id, source=str(request.source), text=request.text, overrides=request.overrides,
         question=request.question, priority=priority, added=now, place=place,
     )  # fmt: skip
 
@@ -94,10 +93,10 @@ def _stem(source: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", source.stem).lstrip(".-")[:80] or "query"
 
 
-def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Query]) -> set[str]:
+def _make_folders(runs: Path, new: Mapping[str, Queued], requests: Mapping[str, QueueRequest]) -> set[str]:
     """Make the new run folders in a scratch folder, sync them together, then rename them into place.
 
-    First deletes the scratch folders of killed processes. `queries` has the query of each folder name. Returns the
+    First deletes the scratch folders of killed processes. `requests` are by folder name. Returns the
     names that another process has taken meanwhile, for the same queries.
     """
     for name in new:
@@ -110,12 +109,14 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], queries: Mapping[str, Q
         scratch = make_owned(SCRATCH, runs)
         for name, queued in new.items():
             os.mkdir(f"{scratch.path}/{name}")
-            with open(f"{scratch.path}/{name}/{QUEUED}", "wb") as file:
-                file.write(to_json(queued))
+            for file, content in {**requests[name].files, QUEUED: to_json(queued)}.items():
+                Path(f"{scratch.path}/{name}/{file}").write_bytes(content)
         os.sync()  # once for all: syncing each file would cost a millisecond
         taken = set()
         for name in new:
-            record_made_here(runs / name, queries[name])  # first: without it, the folder would be foreign
+            record_made_here(
+                runs / name, requests[name].query
+            )  # first: without it, the folder would be foreign
             if not put_in_place(f"{scratch.path}/{name}", f"{runs}/{name}"):
                 taken.add(name)
         return taken

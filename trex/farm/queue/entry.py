@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from trex.foundation.errors import InputError, RunError
 
+Kind = Literal["query", "audit"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
 OPEN: tuple[State, ...] = ("queued", "running")  # can be cancelled
@@ -18,9 +19,9 @@ ENDED: tuple[State, ...] = ("failed", "cancelled")  # can be retried
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query that is queued, runs, or has ended.
+    """A query or an audit that is queued, runs, or has ended.
 
-    `id` is the content key of the query: equal queries have equal ids. `folder` is the run folder's name below the
+    `id` is its content key: equal queries have equal ids. `folder` is the run folder's name below the
     runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`
     leases the entry until `expires`; both are empty unless it is running.
     """

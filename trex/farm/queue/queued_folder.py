@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from trex.farm.queue.entry import Entry, State, run_path
+from trex.farm.queue.entry import Entry, Kind, State, run_path
 from trex.foundation.errors import RunError
 from trex.foundation.fields import first_problem
 from trex.foundation.files import MIB, read_bytes, write_atomic
@@ -38,9 +38,13 @@ FOLDER = re.compile(
 
 
 class Queued(Section):
-    """`queued.json`: the queue entry of this run; `text` was read from the file `source`, an absolute path."""
+    """`queued.json`: the queue entry of this run.
+
+    `text` was read from the file `source`, an absolute path; of an audit it holds the options as JSON.
+    """
 
     format: Literal[1] = 1
+    kind: Kind = "query"
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     source: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     text: str
@@ -100,8 +104,12 @@ def open_queued(path: Path) -> Plan:
 
 
 def queued_query(path: Path) -> Query:
-    """The query of a queued run folder as given; loads nothing that it names."""
+    """The query of a queued folder as given, of an audit one that names the same code; loads nothing that it names."""
     queued = read_queued(path)
+    if queued.kind == "audit":
+        from trex.farm.queue.audits import audit_options, named_by  # slow to import
+
+        return named_by(audit_options(queued.text, path))
     return parse_query(queued.text, str(path / QUEUED), queued.overrides)
 
 

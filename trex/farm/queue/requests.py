@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from trex.farm.queue.entry import Kind
 from trex.farm.queue.sweep import MAX_ENTRIES
 from trex.foundation.errors import InputError
 from trex.query.schema import Query
@@ -24,14 +25,18 @@ SEED = {"search": {"seed"}}  # no check depends on it
 
 @dataclass(frozen=True)
 class QueueRequest:
-    """A checked query with its overrides; `id` is its content key."""
+    """A checked query with its overrides, or an audit with its options; `id` is its content key."""
 
     id: str
-    source: Path  # an absolute path
+    source: Path  # a query's absolute path
     text: str
     overrides: tuple[str, ...]
     question: str
-    query: Query
+    query: Query  # of an audit one that names the same code
+    kind: Kind = "query"
+    files: Mapping[str, bytes] = field(
+        default_factory=dict
+    )  # by name, that the folder has from the beginning
 
 
 @dataclass(frozen=True)

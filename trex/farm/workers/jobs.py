@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trex.farm.queue.queued_folder import queued_query, read_queued
+from trex.farm.workers.audits import run_audit
 from trex.farm.workers.engine import FarmEngine, begin_run
 from trex.farm.workers.task_board import TaskBoard
 from trex.finding.find import run_to_end
@@ -79,7 +80,11 @@ def start_search(
 
 
 def run_queued(board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
-    """Begin or resume a queued run and write its report."""
+    """Begin or resume a queued search or audit and write its report."""
+    if read_queued(run).kind == "audit":
+        check_made_here(run, queued_query(run))
+        run_audit(board, name, run, progress)
+        return
     with _opened(board, name, run) as folder:
         run_to_end(make_engine(folder), folder, progress)
 

@@ -27,7 +27,6 @@ class SearchTasks:
     priority: int
     number: int
     generation: int = 0
-    is_waiting: bool = False
     waiting: list[Task] = field(default_factory=list)
     results: list[tuple[Work, TaskResult]] = field(default_factory=list)
     end: Exception | None = None
@@ -69,10 +68,7 @@ class TaskBoard:
         """Wait for results since the last call, at least one; raises the error that ended the job."""
         with self._changed:
             search = self._jobs[job]
-            search.is_waiting = True
-            self._changed.notify_all()
             self._changed.wait_for(lambda: search.results or search.end)
-            search.is_waiting = False
             if search.end is not None:
                 raise search.end
             results, search.results = search.results, []
@@ -147,10 +143,3 @@ class TaskBoard:
         """The names of the open jobs."""
         with self._changed:
             return tuple(self._jobs)
-
-    def wait_until_quiet(self) -> None:
-        """Return once every open search waits for results; for callers that simulate time."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: all(job.is_waiting and not job.results and not job.end for job in self._jobs.values())
-            )

@@ -1,4 +1,4 @@
-"""A farm's unit of work: a part of a search that any worker can do, or repeat with the same result; its answers."""
+"""Tasks: parts of a search or an audit that any worker can do, or repeat with the same result; and their answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
+from trex.auditing.units import Unit
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN
@@ -60,8 +62,18 @@ class ChainSegment:
         return [(self.phase, chain, index) for index in steps for chain in self.chains]
 
 
+@dataclass(frozen=True)
+class AuditUnit:
+    """Do a unit of the audit in this folder, number `at` of a step; `known` are its rows that are there already."""
+
+    run: Path
+    at: int
+    unit: Unit[Any]
+    known: Sequence[Any]
+
+
 Segment = DrawSegment | ChainSegment
-Work = PrepareRun | Segment
+Work = PrepareRun | AuditUnit | Segment
 
 
 def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:

@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from trex.farm.workers.audits import OpenAudit, UntilStopped
 from trex.farm.workers.tasks import (
     Answer,
+    AuditUnit,
     FailureKind,
     PrepareRun,
     TaskFailure,
@@ -44,7 +46,7 @@ class Worker:
 
     def __init__(self, log: logging.Logger, processes: int | None = None) -> None:
         self._log = log
-        self._worlds = Worlds(processes)
+        self._worlds, self._audit = Worlds(processes), OpenAudit(processes)
 
     def do(self, work: Work, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
         """The task's result; an error is returned as a TaskFailure, not raised."""
@@ -67,16 +69,30 @@ class Worker:
     def close(self) -> None:
         """Stop Blender."""
         self._worlds.close()
+        self._audit.close()
 
     def _do(self, work: Work, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
         if isinstance(work, PrepareRun):
             return [self._worlds.begin(work.run).model_dump_json()], 0
+        if isinstance(work, AuditUnit):
+            return self._do_unit(work, is_stopped)
         records: list[Record] = []
         for batch in run_task(self._worlds.engine(work.run), work):
             records += batch
             if is_stopped():
                 raise TaskStopped
         return lines_of(records), count_renders(records)
+
+    def _do_unit(self, work: AuditUnit, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
+        def check() -> None:
+            if is_stopped():
+                raise TaskStopped
+
+        opened = self._audit.of(work.run)
+        before, rows = opened.renders, UntilStopped(work.known, check)
+        work.unit.do(opened, rows)
+        lines = [work.unit.codec.line(row).decode() for row in rows.values[len(work.known) :]]
+        return lines, opened.renders - before
 
     def _log_failure(self, work: Work, failure: TaskFailure, trace: str = "") -> TaskFailure:
         fields = {
@@ -102,7 +118,9 @@ def _failure(error: Exception | SystemExit) -> TaskFailure:
 
 def _log_fields(work: Work) -> dict[str, object]:
     fields: dict[str, object] = {"run": work.run.name, "work": type(work).__name__}
-    if not isinstance(work, PrepareRun) and work.keys:
+    if isinstance(work, AuditUnit):
+        fields |= {"work": type(work.unit).__name__, "index": work.at}
+    elif not isinstance(work, PrepareRun) and work.keys:
         phase, chain, index = work.keys[0]
         fields |= {"phase": phase, "chain": chain, "index": index, "count": len(work.keys)}
     return fields

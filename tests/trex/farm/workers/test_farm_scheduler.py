@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.waiting import wait_for
 from trex.farm.workers.pool import Answered, Inbox, IncompatibleVersion, Joined, Lost, PoolFailed, WorkAdded
 from trex.farm.workers.scheduler import MAX_ATTEMPTS, MAX_LOSSES, Scheduler
 from trex.farm.workers.task_board import Task, TaskBoard
@@ -270,7 +271,7 @@ def test_a_search_that_waits_is_woken() -> None:
     found: list[object] = []
     thread = threading.Thread(target=lambda: found.extend(bench.board.wait("one")))
     thread.start()
-    bench.board.wait_until_quiet()
+    wait_for(lambda: bool(bench.board._changed._waiters))  # type: ignore[attr-defined]
     bench.answer("a")
     thread.join(timeout=60)
     assert len(found) == 1

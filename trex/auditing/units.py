@@ -1,0 +1,173 @@
+"""The units of an audit's work: scenes are examined, a family's failures are asked about again, a family is probed.
+
+A unit's rows are a function of the unit and the audit's settings alone, so any process may do it, and do it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import TracebackType
+from typing import ClassVar, Protocol, Self, TypeVar
+
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.probe import Prober
+from trex.auditing.sweeping.records import EXAMINED, PROBED, TESTED, Examined, Probed, Tested
+from trex.auditing.work import Work
+from trex.bank.bank import Bank
+from trex.families.family import Family
+from trex.foundation.codec import Codec
+from trex.inference.scoring import images
+from trex.render.cache import CachedRenderer
+from trex.scenes.graph import Facts, facts_of
+from trex.scenes.scene import Scene
+from trex.trials.lines import Rows
+
+T = TypeVar("T")
+
+
+class Opened:
+    """An audit's bank and its renderer at the deciding look, each opened when first needed.
+
+    The steps need one after the other, so the bank is closed once the other is opened: each may hold a Blender.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work, self._renders = work, 0
+
+    @cached_property
+    def bank(self) -> Bank:
+        """The bank of the world at the sweep's look."""
+        return self.work.open_bank()
+
+    @cached_property
+    def renderer(self) -> CachedRenderer:
+        """The renderer at the deciding look, which keeps its pictures in the folder."""
+        self._close_bank()
+        return self.work.open_renderer()
+
+    @property
+    def renders(self) -> int:
+        """How many pictures were not there before."""
+        bank = self.bank.rendered_now if "bank" in vars(self) else 0
+        return self._renders + bank + (self.renderer.misses if "renderer" in vars(self) else 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the renderers."""
+        self._close_bank()
+        if "renderer" in vars(self):
+            self.renderer.close()
+
+    def _close_bank(self) -> None:
+        if "bank" in vars(self):
+            self._renders += self.bank.rendered_now
+            self.bank.close()
+            del self.bank
+
+
+class Unit(Protocol[T]):
+    """One unit, whose rows are kept by this codec."""
+
+    @property
+    def codec(self) -> Codec[T]:
+        """The form of its rows in a log."""
+        ...
+
+    def known(self, rows: Sequence[T]) -> list[T]:
+        """Its own among these rows of a log."""
+        ...
+
+    def do(self, opened: Opened, log: Rows[T]) -> None:
+        """Append the rows that the log lacks."""
+        ...
+
+
+class Crew(Protocol):
+    """Who does the units: this process, or the workers of a farm."""
+
+    def do(self, units: Sequence[Unit[T]], log: Rows[T]) -> Iterator[int]:
+        """Append the rows that the log lacks, in the order of the units; yields how many units are done."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Does the units in this process."""
+
+    opened: Opened
+
+    def do(self, units: Sequence[Unit[T]], log: Rows[T]) -> Iterator[int]:
+        """Do one unit after the other; rows are appended as they are made."""
+        for done, unit in enumerate(units, start=1):
+            unit.do(self.opened, log)
+            yield done
+
+
+@dataclass(frozen=True)
+class Examine:
+    """Ask all questions about the members of the bank with these numbers, none of which the log has."""
+
+    numbers: range
+    codec: ClassVar[Codec[Examined]] = EXAMINED
+
+    def known(self, rows: Sequence[Examined]) -> list[Examined]:
+        """None."""
+        return []
+
+    def do(self, opened: Opened, log: Rows[Examined]) -> None:
+        """Render the scenes, or take them from the bank, and ask the model."""
+        scenes, asker = opened.bank.scenes(self.numbers), opened.work.asker
+        pictures = images(opened.bank.renderer.render(scenes))
+        log.append(
+            [
+                asker.examine(facts_of(scene, asker.vocabulary), image, number)
+                for scene, image, number in zip(scenes, pictures, self.numbers, strict=True)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Ask about each of these failures of a family once more, at the deciding look."""
+
+    number: int
+    family: Family
+    failures: Sequence[tuple[Facts, Examined, list[int]]]
+    codec: ClassVar[Codec[Tested]] = TESTED
+
+    def known(self, rows: Sequence[Tested]) -> list[Tested]:
+        """The failures that were asked about before."""
+        return [row for row in rows if row.family == self.number]
+
+    def do(self, opened: Opened, log: Rows[Tested]) -> None:
+        """Go on where the log ends."""
+        confirmer = Confirmer(opened.renderer, opened.work.asker)
+        confirmer.confirm(self.number, self.family, self.failures, log)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Make scenes like these failures of a family, and ask about them."""
+
+    number: int
+    family: Family
+    members: Sequence[tuple[int, Scene]]
+    codec: ClassVar[Codec[Probed]] = PROBED
+
+    def known(self, rows: Sequence[Probed]) -> list[Probed]:
+        """The probes that were made before."""
+        return [row for row in rows if row.family == self.number]
+
+    def do(self, opened: Opened, log: Rows[Probed]) -> None:
+        """Go on where the log ends."""
+        prober = Prober(opened.renderer, opened.work.asker, opened.work.probed)
+        prober.probe(self.number, self.family, self.members, log)
