@@ -6,18 +6,19 @@ begins, when it ends, and every 15 s.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 import time
 from collections.abc import Callable
-from typing import Self
+from html import escape
+from typing import Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from trex.foundation.printable import escaped, escaped_lines
 from trex.foundation.words import span
-from trex.pages.notebook_line import NotebookLine
 
 QUIET_S = 15.0  # between two lines of the same step, without a terminal
 SOURCE = "trex.render"  # the logger that reports Blender's state
@@ -103,3 +104,43 @@ def display_if(is_shown: bool) -> Display:
 
 def _of(done: int, total: int | None) -> str:
     return f"{done}" if total is None else f"{done}/{total}"
+
+
+class Handle(Protocol):
+    """IPython's handle of a replaceable output."""
+
+    def update(self, shown: object) -> None:
+        """Replace the output."""
+        ...
+
+
+class NotebookLine:
+    """A single updating line below a notebook's cell, without ipywidgets; shows nothing before the first `show`."""
+
+    def __init__(self) -> None:
+        self._handle: Handle | None = None
+
+    def show(self, line: str, done: int, total: int | None) -> None:
+        """Replace the line and its bar; `total` None means an unknown duration."""
+        if self._handle is None:
+            module = importlib.import_module("IPython.display")
+            display: Callable[..., Handle] = vars(module)["display"]
+            self._handle = display(LineOutput(line, done, total), display_id=True)
+        else:
+            self._handle.update(LineOutput(line, done, total))
+
+
+class LineOutput:
+    """The line as a notebook displays it: HTML with a bar, or plain text."""
+
+    def __init__(self, line: str, done: int, total: int | None) -> None:
+        self._line, self._done, self._total = line, done, total
+
+    def __repr__(self) -> str:
+        return self._line
+
+    def _repr_html_(self) -> str:
+        bar = "<progress></progress>"
+        if self._total is not None:
+            bar = f'<progress value="{self._done}" max="{max(self._total, 1)}"></progress>'
+        return f"<div>{bar} {escape(self._line)}</div>"

@@ -36,6 +36,13 @@ class Judgment(NamedTuple):
 NOT_KNOWN = Judgment(None, None)
 
 
+class Known(NamedTuple):
+    """What a world knows of a data folder's picture: its true answer, and whether the query's world could have it."""
+
+    truth: str | None
+    is_possible: bool | None
+
+
 class Outline(NamedTuple):
     """The world's content and its rendering, in words."""
 

@@ -21,7 +21,7 @@ from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
-from trex.worlds.description import NOT_KNOWN, Judgment, Noun, Outline, Summary
+from trex.worlds.description import NOT_KNOWN, Judgment, Known, Noun, Outline, Summary
 from trex.worlds.fingerprint import probe_probabilities_of
 from trex.worlds.kernels import check_gradients, check_search, make_proposal
 from trex.worlds.latents import VECTORS, Form, OpenRenderer
@@ -109,17 +109,15 @@ class VectorWorld:
             raise InputError(f"generator {self.name!r} has no data set; drop --dataset")
         return self.labelled(folder, splits)
 
-    def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether the decoder has seen the example's class."""
-        if example.label is None or not plan.trained_on:
-            return None
-        return example.label in plan.trained_on
+    def known(self, plan: Plan, example: Example) -> Known:
+        """The example's class, and whether the decoder has seen it.
 
-    def truth(self, plan: Plan, example: Example) -> str | None:
-        """The example's class, unless the model answers in other words than the data set's and has none for it."""
-        answers = plan.bound.labels
-        is_known = example.label in answers or set(answers) <= set(self.classes)
-        return example.label if is_known else None
+        The class is no true answer if the model answers in other words than the data set's and has none for it.
+        """
+        label, answers = example.label, plan.bound.labels
+        has_word = label in answers or set(answers) <= set(self.classes)
+        is_seen = label in plan.trained_on if label is not None and plan.trained_on else None
+        return Known(label if has_word else None, is_seen)
 
     def scope(self, query: Query) -> str:
         """The world in a few words: "digits that mnist-vae draws, trained without 3"."""

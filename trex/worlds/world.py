@@ -24,7 +24,7 @@ from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.costs import inner_steps
-from trex.worlds.description import Judgment, Noun, Outline, Summary
+from trex.worlds.description import Judgment, Known, Noun, Outline, Summary
 from trex.worlds.kernels import make_sampler
 from trex.worlds.latents import Form, Latent, OpenRenderer
 from trex.worlds.looks import DECIDING, Looks
@@ -214,12 +214,8 @@ class World(Protocol[Z]):
         """The pictures of a data folder for these queries, all of this world; InputError if there are none."""
         ...
 
-    def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether the example could come from the query's world; None if unknown."""
-        ...
-
-    def truth(self, plan: Plan, example: Example) -> str | None:
-        """The true answer to the query's question for an example; None if unknown."""
+    def known(self, plan: Plan, example: Example) -> Known:
+        """The true answer to the query's question for an example, and whether it could come from the query's world."""
         ...
 
     def scope(self, query: Query) -> str:

@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from trex.foundation.words import counted, span
-from trex.pages.display import QUIET_S, Display, display_if
-from trex.pages.notebook_line import LineOutput
+from trex.pages.display import QUIET_S, Display, LineOutput, display_if
 from trex.search.progress import SearchProgress, Status
 
 

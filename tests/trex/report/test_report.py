@@ -56,7 +56,7 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
 def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
     for _ in range(2):
         trex_done("report", done.folder, "--out", tmp_path / "page.html")
-    refused(trex("paper", "--outputs", tmp_path, "--out", ""), "--out")
+    refused(trex("report", done.folder, "--out", ""), "--out")
 
 
 def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:

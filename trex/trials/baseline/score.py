@@ -91,7 +91,7 @@ def log_probs(plan: Plan, example: Example) -> Floats:
 def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
     """The model's answer on a picture, by the query's own target and threshold."""
     best = int(row.argmax())
-    answer, truth = plan.bound.labels[best], plan.world.truth(plan, example)
+    answer, known = plan.bound.labels[best], plan.world.known(plan, example)
     is_hit = plan.target.is_hit(row)
     return ScoredExample(
         name=example.name,
@@ -100,9 +100,9 @@ def judge(plan: Plan, example: Example, row: Floats) -> ScoredExample:
         probability=float(np.exp(row[best])),
         confidence=plan.target.confidence(row),
         is_hit=is_hit,
-        truth=truth,
-        is_mistake=is_hit and is_mistake(truth, answer, named_answers(plan.query)),
-        in_world=plan.world.holds(plan, example),
+        truth=known.truth,
+        is_mistake=is_hit and is_mistake(known.truth, answer, named_answers(plan.query)),
+        in_world=known.is_possible,
     )
 
 

@@ -18,7 +18,7 @@ from trex.scenes.questions.truth import is_wrong, true_answer
 from trex.scenes.questions.wrong_answer import wrong_words
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
-from trex.worlds.description import Judgment, Noun, Summary
+from trex.worlds.description import Judgment, Known, Noun, Summary
 from trex.worlds.latents import SCENES, Form
 from trex.worlds.registry import WorldEntry
 from trex.worlds.shipped.clevr_plan import plan_scenes
@@ -46,17 +46,17 @@ class ClevrWorld:
         """The pictures of a folder in CLEVR's layout."""
         return ClevrFolder(folder, splits, _words(plans))
 
-    def holds(self, plan: Plan, example: Example) -> bool | None:
-        """Whether each object may occur and the query's condition holds; ignores the number of objects."""
+    def known(self, plan: Plan, example: Example) -> Known:
+        """What the question's program gives on the example's scene, and whether such a scene may occur.
+
+        It may if each object may, whatever their number, and the query's condition holds.
+        """
         if example.scene is None:
-            return None
+            return Known(None, None)
         wrong = plan.scenes.wrong
         is_allowed = all(plan.vocabulary.allows(item) for item in example.scene.objects)
-        return is_allowed and (wrong is None or wrong.is_wrong(example.scene))
-
-    def truth(self, plan: Plan, example: Example) -> str | None:
-        """What the question's program gives on the example's scene; None without a scene."""
-        return None if example.scene is None else true_answer(plan.question.program, example.scene)
+        truth = true_answer(plan.question.program, example.scene)
+        return Known(truth, is_allowed and (wrong is None or wrong.is_wrong(example.scene)))
 
     def scope(self, query: Query) -> str:
         """The world in a few words: "5 objects, no cube, cone introduced"."""
