@@ -77,6 +77,10 @@ class Options(BaseModel):
         on, _, off = (option.flags[0] if option.flags else f"--{flag}").partition("/")
         return off if value is False and off else on
 
+    def changed(self, **changes: object) -> Self:
+        """The options with other values, which are not checked again."""
+        return self.model_copy(update=changes)
+
     def is_given(self, name: str) -> bool:
         """Whether the caller gave this option, even with its default value."""
         return name in self.model_fields_set

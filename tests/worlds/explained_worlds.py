@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import label
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.explain.explain_scene import ExplainOptions
+from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.finding.find import manifest_of
 from trex.inference.scoring import Scorer

@@ -51,7 +51,7 @@ def planned(hours: float, options: AuditOptions) -> AuditOptions:
         )
     renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(options.confirm_preset) + ASKING_S)
     tested = max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
-    return options.model_copy(update={"scenes": scenes, "held_out": scenes, "tested": tested})
+    return options.changed(scenes=scenes, held_out=scenes, tested=tested)
 
 
 def _cost_s(look: str) -> float:

@@ -1,165 +1,155 @@
-"""Find the object to blame in each hit of a run, or in an answer about a picture of your own."""
+"""Find the object responsible for each hit of a run, or for an answer about a picture of your own."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from trex.commands.shell.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
-from trex.commands.shell.progress import display_until_stopped
-from trex.commands.shell.result import AsJson, note, print_result
-from trex.commands.shell.trust import Trust, trust_runs
-from trex.foundation.errors import OURS, InputError
+from trex.clevr_models.interface.options import ModelOptions
+from trex.commands.verb import Session, Verb
+from trex.explain.options import ExplainOptions
+from trex.foundation.errors import InputError
+from trex.foundation.options import Option
 from trex.foundation.percent import percent
+from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode
 from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
-    from trex.explain.explain_picture import PictureQuestion
+    from trex.explain.explain_picture import PictureExplained
     from trex.explain.explain_run import Explained
     from trex.explain.explanation import Explanation
 
 OF_PICTURES = ("image", "question", "model", "endpoint", "max_requests", "trust_remote_code", "preset", "out")
-OF_RUNS = (
-    "run", "top", "edits", "flip_depth", "flip_renders", "nuisances", "every_object", "saliency", "processes",
-    "trust",
-    "large",
-)  # fmt: skip
+OF_RUNS = (*ExplainOptions.model_fields, "run", "processes", "trust", "large")
 SHOWN_EDITS = 5  # with the greatest effects
 
 
-def explain(
-    ctx: typer.Context,
+class ExplainCommand(ExplainOptions):
+    """The options of `trex explain`: of a run's hits, or of one picture of a data set."""
+
     run: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="A run folder, as `trex find` names it first.")
-    ] = None,
-    top: Annotated[int, typer.Option(help="Number of hits, most confident first.")] = 5,
-    edits: Annotated[
-        bool,
-        typer.Option(
-            "--edits/--no-edits", help="Change each attribute of each object: about 11 renders per object."
+        Path | None,
+        Option(
+            "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
         ),
-    ] = True,
-    flip_depth: Annotated[
-        int,
-        typer.Option(
-            help="Search for sets of at most this many edits that together make the model right (or change a right "
-            "answer); 0: no search."
-        ),
-    ] = 2,
-    flip_renders: Annotated[
-        int,
-        typer.Option(
-            help="Renders per scene for sets of two or more edits; used only if no single edit flips."
-        ),
-    ] = 40,
-    nuisances: Annotated[
-        int,
-        typer.Option(
-            metavar="K",
-            help="Repeat under K other cameras and lights, for the two strongest objects and those to blame: "
-            "3 K renders per scene or more; 0: do not repeat.",
-        ),
-    ] = 5,
-    every_object: Annotated[
-        bool,
-        typer.Option(
-            "--every-object", help="With --nuisances: repeat for every object, not only for the chosen ones."
-        ),
-    ] = False,
-    saliency: Annotated[
-        bool,
-        typer.Option("--saliency/--no-saliency", help="SmoothGrad and integrated gradients (torch models)."),
-    ] = True,
-    processes: Annotated[
-        int | None, typer.Option(help="Render processes; by default the run's own number.")
-    ] = None,
-    dataset: Annotated[
-        Path | None, typer.Option(help="Instead of a run: a picture of this folder in CLEVR's layout.")
-    ] = None,
-    image: Annotated[str, typer.Option(help="With --dataset: the picture, e.g. CLEVR_val_000004.")] = "",
-    question: Annotated[str, typer.Option(help="With --dataset: the question about it.")] = "",
-    model: Annotated[str, typer.Option(help="With --dataset: the model.")] = "shipped",
-    endpoint: Endpoint = None,
-    max_requests: MaxRequests = None,
-    trust_remote_code: TrustRemoteCode = False,
-    preset: Annotated[
-        str, typer.Option(help="With --dataset: the preset to render its scene at.")
-    ] = "reference",
-    out: Annotated[Path | None, typer.Option(help="With --dataset: the folder to write to.")] = None,
-    trust: Trust = False,
+    ] = None
+    processes: Processes = None
     large: Annotated[
         bool,
-        typer.Option(
-            "--large/--no-large",
-            help="Render the explained scenes once more, large, for the page: 5 s of CPU each.",
+        Option(
+            "Render the explained scenes once more, large, for the page: 5 s of CPU each.",
+            ("--large/--no-large",),
         ),
-    ] = True,
-    as_json: AsJson = False,
-) -> None:
-    """Report which object is to blame in each hit: leave out each in turn and render the scene again.
+    ] = True
+    trust: Annotated[
+        bool,
+        Option(
+            "Trust a run folder from elsewhere: run the code, or use the address, that it names.",
+            ("--trust",),
+        ),
+    ] = False
+    dataset: Annotated[
+        Path | None, Option("Instead of a run: a picture of this folder in CLEVR's layout.")
+    ] = None
+    image: Annotated[str, Option("With --dataset: the picture, e.g. CLEVR_val_000004.")] = ""
+    question: Annotated[str, Option("With --dataset: the question about it.")] = ""
+    model: Annotated[str, Option("With --dataset: the model.")] = "shipped"
+    endpoint: Endpoint = None
+    max_requests: MaxRequests = None
+    trust_remote_code: TrustRemoteCode = False
+    preset: Annotated[str, Option("With --dataset: the preset to render its scene at.")] = "reference"
+    out: Annotated[Path | None, Option("With --dataset: the folder to write to.")] = None
 
-    An object is to blame for a wrong answer if the model is right without it.
+
+@dataclass(frozen=True)
+class ExplainedRun:
+    """The explained hits of a run, and its report."""
+
+    done: Explained
+    report: Path
+
+    def document(self) -> object:
+        return _json(self.done)
+
+    def __str__(self) -> str:
+        return f"{_text(self.done)}\nreport: {self.report}"
+
+    def fault(self) -> str:
+        """Why the effects mean nothing, "" if they do."""
+        return "" if self.done.is_exact else "a remove-nothing control is not exact, see above"
+
+
+@dataclass(frozen=True)
+class ExplainedAnswer:
+    """The explained answer about one picture, and the folder with its page."""
+
+    explained: PictureExplained
+    place: Path
+
+    def document(self) -> object:
+        from trex.explain.explain_picture import FILE
+
+        return json.loads((self.place / FILE).read_text(encoding="utf-8"))
+
+    def __str__(self) -> str:
+        from trex.explain.explain_picture import PAGE, removal_table
+
+        table = removal_table(self.explained).text("  ")
+        return "\n".join([*self.explained.sentences(), *table, f"report: {self.place / PAGE}"])
+
+    def fault(self) -> str:
+        """Why the effects mean nothing, "" if they do."""
+        return "" if self.explained.control_difference == 0.0 else "the control is not exact, see above"
+
+
+def explain(options: ExplainCommand, session: Session) -> ExplainedRun | ExplainedAnswer:
+    """Report which object is responsible for each hit: leave out each in turn and render the scene again.
+
+    An object is responsible for a wrong answer if the model is right without it.
 
     With --dataset, --image and --question, explain the answer on a real picture instead: its scene is rendered again.
 
     With the defaults a scene of 5 objects takes about 75 renders. Each scene is saved as soon as it is done and
     rendered only once: after Ctrl-C the same command resumes.
     """
-    if dataset is not None:
-        refuse(ctx, OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
-        if not image or not question:
-            raise InputError("--dataset needs --image and --question too; give both")
-        from trex.explain.explain_picture import PictureQuestion
-
-        asked = model_options(endpoint, max_requests, trust_remote_code)
-        wanted = PictureQuestion(dataset, image, question, model, preset, asked)
-        _explain_picture(wanted, out, as_json)
-        return
-    if run is None:
+    if options.dataset is not None:
+        return _explain_picture(options, options.dataset, session)
+    if options.run is None:
         raise InputError("give a RUN, or --dataset with --image and --question")
-    _refuse_ignored(ctx, flip_depth, nuisances)
+    why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
+    options.refuse(OF_PICTURES, why)
+    if options.flip_depth < 2:
+        why = f"it applies to sets of two or more edits, and --flip-depth {options.flip_depth} tries none; drop it"
+        options.refuse(["flip_renders"], why)
+    if options.nuisances == 0:
+        options.refuse(["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
     from trex.commands.results.explaining import explain_with_report
-    from trex.explain.explain_scene import ExplainOptions
+    from trex.commands.shell.trust import trust_runs
     from trex.finding.watchers import NO_LARGE
 
-    options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
-    if trust:
-        trust_runs([run])
-    with display_until_stopped("every explained scene and every render is kept") as display:
-        done, report = explain_with_report(run, options, display, processes, large=large, hint=NO_LARGE)
-    print_result(_json(done), f"{_text(done)}\nreport: {report}", as_json)
-    if not done.is_exact:
-        note("error: a remove-nothing control is not exact, see above")
-        raise typer.Exit(OURS)
+    if options.trust:
+        trust_runs([options.run])
+    done, report = explain_with_report(
+        options.run, options, session.display, options.processes, large=options.large, hint=NO_LARGE
+    )
+    return ExplainedRun(done, report)
 
 
-def _refuse_ignored(ctx: typer.Context, flip_depth: int, nuisances: int) -> None:
-    """Raise InputError for an option that has no effect on the explanation of a run."""
-    why = "a RUN is explained as it was searched, and its report is in its folder; drop it, or give --dataset for RUN"
-    refuse(ctx, OF_PICTURES, why)
-    if flip_depth < 2:
-        why = f"it applies to sets of two or more edits, and --flip-depth {flip_depth} tries none; drop it"
-        refuse(ctx, ["flip_renders"], why)
-    if nuisances == 0:
-        refuse(ctx, ["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
+def _explain_picture(options: ExplainCommand, dataset: Path, session: Session) -> ExplainedAnswer:
+    options.refuse(OF_RUNS, "--dataset explains one real picture, by its removals alone; drop it")
+    if not options.image or not options.question:
+        raise InputError("--dataset needs --image and --question too; give both")
+    from trex.explain.explain_picture import PictureQuestion, explain_picture
 
-
-def _explain_picture(wanted: PictureQuestion, out: Path | None, as_json: bool) -> None:
-    from trex.explain.explain_picture import FILE, PAGE, explain_picture, removal_table
-
-    place = out or RUNS / f"explained-{Path(wanted.image).stem}"
-    note(f"writing to {place}")
-    with display_until_stopped("every picture that was rendered is kept") as display:
-        display.say(f"rendering {wanted.image} again, whole and without each object")
-        made = explain_picture(wanted, place)
-    words = "\n".join([*made.sentences(), *removal_table(made).text("  "), f"report: {place / PAGE}"])
-    print_result(json.loads((place / FILE).read_text(encoding="utf-8")), words, as_json)
-    if made.control_difference != 0.0:
-        raise typer.Exit(OURS)
+    asked = ModelOptions(options.endpoint or "", max_requests=options.max_requests,
+                         trust_remote_code=options.trust_remote_code)  # fmt: skip
+    place = options.out or RUNS / f"explained-{Path(options.image).stem}"
+    session.begin(place)
+    session.display.say(f"rendering {options.image} again, whole and without each object")
+    wanted = PictureQuestion(dataset, options.image, options.question, options.model, options.preset, asked)
+    return ExplainedAnswer(explain_picture(wanted, place), place)
 
 
 def _json(done: Explained) -> dict[str, object]:
@@ -205,4 +195,9 @@ def _scene(number: int, made: Explanation) -> list[str]:
     return [*lines, *(f"  {METHOD_NAMES[one.method]}: {map_words(made, one)}" for one in maps)]
 
 
-COMMAND = explain
+VERB = Verb(
+    ExplainCommand,
+    explain,
+    kept="every explained scene and every render is kept",
+    fault=lambda done: done.fault(),
+)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, ge
 import typer
 
 from trex.commands.shell import complete
-from trex.commands.shell.result import AsJson, print_result
-from trex.foundation.errors import InputError
+from trex.commands.shell.result import AsJson, note, print_result
+from trex.foundation.errors import OURS, InputError
 from trex.foundation.options import Option, Options
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Session:
 
 O = TypeVar("O", bound=Options)  # noqa: E741
 R = TypeVar("R", bound=Result)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Verb(Generic[O, R]):
     options: type[O]
     do: Callable[[O, Session], R]
     kept: str
+    fault: Callable[[R], str] = lambda result: ""  # an internal fault in the result: the command exits with 1
 
     def function(self) -> Callable[..., R]:
         """The verb for Python: arguments and keywords are the options, `model` may be an object of the session.
@@ -87,6 +89,9 @@ class Verb(Generic[O, R]):
             with Display() as display, stopped_in_shell(Session(display, self.kept)) as session:
                 result = self.do(options, session)
             print_result(result.document(), str(result), as_json)
+            if fault := self.fault(result):
+                note(f"error: {fault}")
+                raise typer.Exit(OURS)
 
         parameters = _shell_parameters(self.options)
         signature = inspect.Signature(parameters)
@@ -112,6 +117,23 @@ class Verb(Generic[O, R]):
                 return self.do(options, session)
             except KeyboardInterrupt:
                 raise Stopped(session.folder, f"{session.kept}, and the same call resumes") from None
+
+
+def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """A method whose further keywords are these options; `help` and Tab list them with their defaults."""
+
+    def named(method: Callable[..., T]) -> Callable[..., T]:
+        signature = inspect.signature(method)
+        known = [
+            each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        vars(method)["__signature__"] = signature.replace(
+            parameters=[*known, *_python_parameters(options)[:-1]]
+        )
+        method.__doc__ = f"{inspect.getdoc(method)}\n\n{_keywords_doc(options)}"
+        return method
+
+    return named
 
 
 @contextmanager

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trex.explain.explain_scene import ExplainOptions, explain_scene, is_complete
+from trex.explain.explain_scene import explain_scene, is_complete
 from trex.explain.explanation import Explanation
+from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
-from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder, write_atomic
 from trex.query.target import leaves_answer_open
-from trex.render.blender.blender_renderer import LARGEST_FARM
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
@@ -60,7 +59,6 @@ def explain(
     `processes` overrides the run's number of render processes; no picture depends on it. Raises RunError if the run
     has no hits, or if its model or renderer has changed.
     """
-    _check(options, processes)
     with open_run(path, for_writing=True) as folder:
         found = stored_hits(folder, "to explain", options.top)
         old = [read_explanation(folder, scene.record.picture) for scene in found]
@@ -97,15 +95,3 @@ def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
     make_folder(place)
     if any(made is not None and not made.control.is_exact for made in old):
         shutil.rmtree(place / CACHE, ignore_errors=True)
-
-
-def _check(options: ExplainOptions, processes: int | None) -> None:
-    for name, value, least, most in (
-        ("--top", options.top, 1, 100_000),
-        ("--nuisances", options.nuisances, 0, 1000),
-        ("--flip-depth", options.flip_depth, 0, 10),
-        ("--flip-renders", options.flip_renders, 0, 100_000),
-        ("--processes", 1 if processes is None else processes, 1, LARGEST_FARM),
-    ):
-        if not least <= value <= most:
-            raise InputError(f"{name} {value} is not possible; give {least:,} to {most:,}")

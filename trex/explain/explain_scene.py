@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +18,7 @@ from trex.explain.explanation import (
     SmallestFlip,
     ranked,
 )
+from trex.explain.options import ExplainOptions
 from trex.explain.saliency_masks import lacks_saliency, make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
 from trex.inference.attribution.counterfactuals import Limits, smallest_flips
@@ -32,19 +33,6 @@ from trex.search.hit import Hit
 
 MAX_TRIES = 100  # draws of the nuisances for each valid one
 REPLICATED = 2  # objects left out under other nuisances: those with the largest effects, besides all to blame
-
-
-@dataclass(frozen=True)
-class ExplainOptions:
-    """The parts to make. `nuisances`: draws of camera and lights; `flip_renders`: sets of two or more edits."""
-
-    top: int = 5
-    edits: bool = True
-    flip_depth: int = 2
-    flip_renders: int = 40
-    nuisances: int = 5
-    every_object: bool = False
-    saliency: bool = True
 
 
 def explain_scene(

@@ -69,7 +69,7 @@ def two_causes(index: int) -> tuple[Scene, tuple[int, int]]:
 def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int, int], NDArray[np.bool_]]:
     """Two causes of which `least` have to be there; and where the view's first picture is red."""
     scene, causes = two_causes(3)
-    options = replace(ALL_BUT_SALIENCY, edits=False, nuisances=3)
+    options = ALL_BUT_SALIENCY.changed(edits=False, nuisances=3)
     with coded_run(tmp_path, NeedsAll(ANSWERS, least)) as scores:
         made = explain_scene(scores, found(scores, scene), options, None)
         view = make_explanation_view(scores.folder, made)
@@ -115,21 +115,21 @@ def test_two_objects_that_change_the_answer_only_together_are_named_together(tmp
     assert "both together, the confidence falls under 3 other cameras and lights too" in said
     assert CODEC.parse(CODEC.text(made), "", "") == made
     before = replace(made, nuisances=replace(made.nuisances, together=None))
-    assert needs_nuisances(before, replace(ALL_BUT_SALIENCY, edits=False, nuisances=3))
+    assert needs_nuisances(before, ALL_BUT_SALIENCY.changed(edits=False, nuisances=3))
 
 
 def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Path) -> None:
     scene, _ = planted_scene(SEED, 5)
     with coded_run(tmp_path, CountsBlobs()) as scores:
-        options = replace(ALL_BUT_SALIENCY, edits=False, nuisances=2)
+        options = ALL_BUT_SALIENCY.changed(edits=False, nuisances=2)
         made = explain_scene(scores, found(scores, scene), options, None)
     flipping = replace(made, removals=tuple(replace(effect, is_flip=True) for effect in made.removals))
     assert not needs_nuisances(made, options)
     assert needs_nuisances(flipping, options)  # two of five are repeated
     # Planted bug: fewer draws replaced those that were made.
-    assert not needs_nuisances(made, replace(options, nuisances=1))
-    assert needs_nuisances(made, replace(options, nuisances=3))
-    assert needs_nuisances(made, replace(options, every_object=True))
+    assert not needs_nuisances(made, options.changed(nuisances=1))
+    assert needs_nuisances(made, options.changed(nuisances=3))
+    assert needs_nuisances(made, options.changed(every_object=True))
 
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answe
     torn = ['answer=["0", "1"]', "target.kind=ambiguous"]
     sure = ["answer=0", "target.kind=threshold", "target.threshold=0.5"]
     with coded_run(tmp_path, Torn(), overrides=torn if is_torn else sure) as scores:
-        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
         assert made.is_torn == is_torn
-        assert is_complete(made, replace(ALL_BUT_SALIENCY, edits=False), is_torn)
+        assert is_complete(made, ALL_BUT_SALIENCY.changed(edits=False), is_torn)
     assert [effect.is_flip for effect in made.removals] == [
         i == (second if is_torn else first) for i in range(5)
     ]
@@ -216,7 +216,7 @@ def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answe
 def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_alike(tmp_path: Path) -> None:
     scene, cause = planted_scene(SEED, 4)
     with coded_run(tmp_path, CountsBlobs()) as scores:
-        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
     assert made.chief == cause
     unsure = replace(made, control=replace(made.control, confidence_difference=0.1))
     assert not unsure.control.is_exact and unsure.chief is None
@@ -233,7 +233,7 @@ def test_of_objects_with_equal_effects_none_is_the_one_to_blame(
     """Planted bug: of two that each change the answer the first was, and a map that points at the other was wrong."""
     scene, _ = planted_scene(SEED, 4)
     with coded_run(tmp_path, CountsBlobs()) as scores:
-        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
     changes = (-0.998, second, 0.0, 0.0, 0.0)
     removed = tuple(
         replace(effect, change=change, is_flip=change < -0.5)
@@ -252,7 +252,7 @@ def test_a_hit_that_needs_less_than_one_half_is_left_by_leaving_the_level_set(tm
     scene, first, _ = torn_scene()
     low = ["answer=0", "target.kind=threshold", "target.threshold=0.4"]
     with coded_run(tmp_path, Torn(), overrides=low) as scores:
-        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False), None)
+        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
     assert made.is_torn and made.removals[first].score.answer == "1"
     assert not any(effect.is_flip for effect in made.removals), "all of them stay above .4"
 

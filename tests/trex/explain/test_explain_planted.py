@@ -82,7 +82,7 @@ def test_attribute_edits_find_color_material_and_shape_and_nothing_else(tmp_path
 def test_a_model_that_ignores_the_picture_has_no_culprit(tmp_path: Path) -> None:
     with coded_run(tmp_path, Ignores()) as scores:
         scene, _ = planted_scene(SEED, 0)
-        made = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, nuisances=3), None)
+        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(nuisances=3), None)
     assert made.edits is not None
     assert made.flip is not None
     assert made.nuisances is not None
@@ -101,7 +101,7 @@ def test_a_model_that_ignores_the_picture_has_no_culprit(tmp_path: Path) -> None
 def test_the_planted_cause_stays_one_under_other_lights(tmp_path: Path) -> None:
     with coded_run(tmp_path, CountsBlobs()) as scores:
         scene, cause = planted_scene(SEED, 1)
-        options = replace(REMOVALS_ONLY, nuisances=4, every_object=True)
+        options = REMOVALS_ONLY.changed(nuisances=4, every_object=True)
         made = explain_scene(scores, found(scores, scene), options, None)
     assert made.nuisances is not None
     assert made.is_stable
@@ -155,9 +155,9 @@ def test_two_causes_take_two_edits(tmp_path: Path) -> None:
     scene = replace(scene, objects=(*scene.objects[:second], item, *scene.objects[second + 1 :]))
     with coded_run(tmp_path, SaysOneIfAny()) as scores:
         made = explain_scene(
-            scores, found(scores, scene), replace(ALL_BUT_SALIENCY, edits=False, flip_renders=10), None
+            scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False, flip_renders=10), None
         )
-        bounded = explain_scene(scores, found(scores, scene), replace(ALL_BUT_SALIENCY, flip_depth=1), None)
+        bounded = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(flip_depth=1), None)
     assert made.culprit.index is None
     assert made.flip is not None
     assert (made.flip.size, made.flip.is_exhaustive) == (2, True)
@@ -265,7 +265,7 @@ def test_the_pairs_of_a_replicate_share_their_nuisances(tmp_path: Path) -> None:
     renderer = CodedRenderer()
     scene, _ = planted_scene(SEED, 5)
     with coded_run(tmp_path, CountsBlobs(), renderer) as scores:
-        made = explain_scene(scores, found(scores, scene), replace(REMOVALS_ONLY, nuisances=3), None)
+        made = explain_scene(scores, found(scores, scene), REMOVALS_ONLY.changed(nuisances=3), None)
     assert made.nuisances is not None
     chosen = [replicates.index for replicates in made.nuisances.objects]
     rows = [

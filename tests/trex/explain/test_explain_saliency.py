@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ from trex.foundation.errors import RunError
 from trex.runs.folder import RunFolder
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 
-SALIENCY = replace(REMOVALS_ONLY, saliency=True)
+SALIENCY = REMOVALS_ONLY.changed(saliency=True)
 # Four red things side by side along the picture: far from each other, none hidden.
 PLACES = ((-1.6, -1.9), (-0.4, -0.7), (0.8, 0.5), (2.0, 1.7))
 SCENE = Scene(

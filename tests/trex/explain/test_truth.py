@@ -21,8 +21,9 @@ from tests.worlds.explained_worlds import (
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.explain import scene_scores
 from trex.explain.compared import compared, compared_words, distance_from_right, is_right
-from trex.explain.explain_scene import ExplainOptions, explain_scene, is_complete, needs_flip
+from trex.explain.explain_scene import explain_scene, is_complete, needs_flip
 from trex.explain.explanation import Explanation
+from trex.explain.options import ExplainOptions
 from trex.explain.stored import CODEC, explanation_path, judged_by_truth, read_explanation
 from trex.explain.view import make_explanation_view
 from trex.explain.words import sentence, sentences, stability_sentences
@@ -34,7 +35,7 @@ from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
 
-REMOVALS = replace(ALL_BUT_SALIENCY, edits=False)
+REMOVALS = ALL_BUT_SALIENCY.changed(edits=False)
 CODES = {shape: CLEVR.shapes.index(shape) + 1 for shape in ("cube", "sphere", "cylinder")}
 Reads = Callable[[int, int, int], int]  # visible cubes, spheres and cylinders: the answer
 

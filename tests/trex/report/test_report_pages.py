@@ -18,7 +18,7 @@ from tests.running.large_looks import add_looks
 from tests.running.runs import change_manifest, run
 from tests.serving.browser import chromium, console, open_page
 from trex.explain.explain_run import explain
-from trex.explain.explain_scene import ExplainOptions
+from trex.explain.options import ExplainOptions
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import InputError
 from trex.report.compare import compare

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trex.explain.explain_run import Explained, explain
-from trex.explain.explain_scene import ExplainOptions
+from trex.explain.options import ExplainOptions
 from trex.finding.conclude import conclude_run
 from trex.finding.page_pictures import render_large
 from trex.finding.watchers import ExplainProgress, large_progress

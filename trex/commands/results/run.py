@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.commands.results.searching import search
+from trex.commands.verb import with_options
 from trex.explain.causes import explained_results
+from trex.explain.options import ExplainOptions
 from trex.finding.arguments import model_argument
 from trex.finding.conclude import renew_report
 from trex.finding.find import resume as resume_search
@@ -136,22 +138,20 @@ class Run:
         done = search(work, live_model, progress=progress, large=large)
         return Run(self.path, live_model, done.manifest.world)
 
+    @with_options(ExplainOptions)
     def explain(
-        self, top: int = 5, *, model: object = None, progress: bool = True, large: bool = False, edits: bool = True,
-        flip_depth: int = 2, flip_renders: int = 40, nuisances: int = 5, every_object: bool = False,
-        saliency: bool = True, processes: int | None = None,
+        self, *, model: object = None, progress: bool = True, large: bool = False, processes: int | None = None,
+        **parts: object,
     ) -> tuple[Explanation, ...]:  # fmt: skip
-        """Find the object to blame in each of the `top` most confident hits, in the order of `hits`.
+        """Find the object responsible for each of the most confident hits, in the order of `hits`.
 
-        With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. `edits`:
-        change each attribute of each object; `flip_depth`: edits made together; `nuisances`: other cameras and
-        lights; `large`: render the scenes again, large, for the page. The report is written again. Raises RunError
-        if there are no hits, or the run has no scenes.
+        With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. `large`: render
+        the scenes again, large, for the page. The report is written again. Raises RunError if there are no hits, or the
+        run has no scenes.
         """
         from trex.commands.results.explaining import explain_with_report
-        from trex.explain.explain_scene import ExplainOptions
 
-        options = ExplainOptions(top, edits, flip_depth, flip_renders, nuisances, every_object, saliency)
+        options = ExplainOptions.checked(parts)
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
