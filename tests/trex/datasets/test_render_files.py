@@ -58,7 +58,7 @@ def test_a_scene_with_a_shape_of_ones_own_is_rendered(
     scene = own(tmp_path, name)
     if name == "pylon":
         refused(trex("render", "scenes", scene, "--format", form), "pylon")
-    trex_done("render", scene, "--format", form, "--introduce", "own.toml", "--out", "out")
+    trex_done("render", "scenes", scene, "--format", form, "--introduce", "own.toml", "--out", "out")
     assert (tmp_path / "out" / f"scene.{form}").is_file()
     if form == "blend":
         assert (tmp_path / "out" / "scene.blend").read_bytes() == str(tmp_path / "own.obj").encode()
@@ -114,7 +114,7 @@ def test_names_that_cannot_be_files_are_refused_before_anything_is_rendered(
 
 def test_scenes_without_names_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render_files, "BlenderRenderer", NoBlender)
-    trex_done("render", scenes_file(tmp_path, "", "c.png", ""), "--out", tmp_path / "out")
+    trex_done("render", "scenes", scenes_file(tmp_path, "", "c.png", ""), "--out", tmp_path / "out")
     pictures = {"scene_000000.png", "c.png", "scene_000002.png"}
     assert pictures <= {path.name for path in (tmp_path / "out").iterdir()}
 
