@@ -21,7 +21,8 @@ from trex.mnist_models.networks.autoencoders import BetaVae
 from trex.mnist_models.networks.classifiers import ResNet18
 from trex.query.toml_file import parse_query
 from trex.search.progress import Silent
-from trex.worlds.registry import make_plan, world_named
+from trex.worlds.registry import WORLDS, WorldEntry, make_plan, world_named
+from trex.worlds.shipped.digits import _world
 
 SIGNS = QUERY.replace("mnist-vae", "signs-beta-vae").replace('answer = "2"', "answer = 14")
 LATENT = 6
@@ -32,6 +33,8 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A decoder and two classifiers of signs, where models that were trained here lie."""
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(load, "SHIPPED", tmp_path / "nothing is shipped")
+    # As in a process that offers the data set before it imports the worlds.
+    monkeypatch.setitem(WORLDS.ours, "signs-beta-vae", WorldEntry("signs-beta-vae", _world))
     place, described = load.trained_models(), DATASETS["signs"]
     place.mkdir(parents=True)
     torch.manual_seed(1)
