@@ -89,7 +89,6 @@ class Marking:
 
     @property
     def place(self) -> Path:
-        """The folder of the votes."""
         return self.stored.folder / MARKS_FOLDER
 
 

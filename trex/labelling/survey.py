@@ -44,7 +44,6 @@ class Survey:
 
     @property
     def serve(self) -> str:
-        """The command that serves the page."""
         return f"trex label {self.folder} --serve"
 
     @property

@@ -63,7 +63,6 @@ class Tally:
         return {annotator: cast for annotator, cast in self._votes.items() if cast}
 
     def of(self, annotator: str) -> Mapping[str, str]:
-        """The labels that an annotator has given."""
         return self._votes.get(annotator, {})
 
     def last(self, annotator: str) -> str:

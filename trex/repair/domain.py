@@ -84,8 +84,7 @@ class Bench(Protocol):
         What is kept to resume lies in files that begin with `stem`.
         """
 
-    def right(self, network: nn.Module) -> Right:
-        """What a tuned model has right."""
+    def right(self, network: nn.Module) -> Right: ...
 
     def clusters(self, test: str) -> Sequence[int] | None:
         """The origin of each picture of a test; None if no two have the same."""
@@ -125,7 +124,6 @@ class Domain:
 
 
 def domain_of(query: RepairQuery) -> Domain:
-    """The domain of a query."""
     if isinstance(query, SceneQuery):
         from trex.repair.scenes.domain import SCENES
 

@@ -42,7 +42,6 @@ class Found(Record):
 
     @property
     def lines(self) -> list[str]:
-        """The table that the terminal shows."""
         return []
 
     @property
@@ -97,12 +96,10 @@ def write_json(path: Path, value: Mapping[str, object]) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 of a file as 64 hex digits."""
     return sha256(read_bytes(path, error=RunError, follow_links=False)).hexdigest()
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write arrays under their names."""
     write_atomic(path, save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
 
 

@@ -112,7 +112,6 @@ class RepairFolder(Generic[Q]):
         return read_record(model, self.require(step) / record_file(step))
 
     def close(self) -> None:
-        """Release the lock."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

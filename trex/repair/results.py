@@ -171,7 +171,6 @@ class Tuned(Record):
     epoch: int | None = None
 
     def accuracy(self, name: str) -> Proportion:
-        """Its share of right answers on a set."""
         return Proportion(*self.right[name])
 
 
@@ -331,7 +330,6 @@ class CorrectResult(Found):
 
     @property
     def others(self) -> list[str]:
-        """What the chosen models are compared with."""
         return list(dict.fromkeys(each.against for each in self.compared))
 
     def claim(self, against: str, test: str) -> Claim:

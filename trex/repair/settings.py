@@ -238,7 +238,6 @@ def chosen_table(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
 
 
 def _dotted(table: Table) -> Table:
-    """The table with dotted keys, one level deep."""
     flat: Table = {}
     for key, value in table.items():
         flat |= (

@@ -98,19 +98,16 @@ def label(folder: Folder, loaded: object, progress: Progress, voters: Voters = C
 
 
 def read_mixture(path: Path) -> Mixture:
-    """The mixture in a file."""
     return mixture_in(read_arrays(path))
 
 
 def mixture_in(found: Mapping[str, Array]) -> Mixture:
-    """The mixture in arrays by name."""
     converged, iterations, bound = floats(found["fit"])
     weights, means, covariances = (floats(found[name]) for name in ("weights", "means", "covariances"))
     return Mixture(weights, means, covariances, bool(converged), int(iterations), float(bound))
 
 
 def mixture_arrays(mixture: Mixture) -> dict[str, Array]:
-    """A mixture as arrays by name."""
     return {
         "weights": mixture.weights,
         "means": mixture.means,

@@ -20,7 +20,6 @@ def stored(network: nn.Module) -> dict[str, Array]:
 
 
 def state_of(found: Mapping[str, Array]) -> dict[str, torch.Tensor]:
-    """The stored weights among arrays."""
     return {
         name.removeprefix(PREFIX): torch.from_numpy(array)
         for name, array in found.items()

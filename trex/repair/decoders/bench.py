@@ -278,7 +278,6 @@ class Epochs:
         return 1 + int(np.argmax(right))
 
     def load(self, network: nn.Module, epoch: int) -> None:
-        """Give a network the weights of an epoch."""
         load_stored(network, read_arrays(self._path(epoch)), self._path(epoch))
 
     def _path(self, epoch: int) -> Path:

@@ -64,7 +64,6 @@ class CommitteeTraining:
 
 
 def members_for(picture: Shape) -> tuple[Member, ...]:
-    """The five members for pictures of this shape."""
     return MEMBERS if picture[2] == 1 else IN_COLOR
 
 

@@ -105,12 +105,10 @@ class Mistakes:
 
 
 def read_mistakes(path: Path) -> Mistakes:
-    """The mistakes in a file."""
     return mistakes_in(read_arrays(path))
 
 
 def mistakes_in(found: Mapping[str, Array]) -> Mistakes:
-    """The mistakes in arrays by name."""
     rows, labels, answers = (ints(found[name]) for name in ("rows", "labels", "answers"))
     return Mistakes(floats(found["codes"]), rows, labels, answers, flags(found["plain_wrong"]))
 

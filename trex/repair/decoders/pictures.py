@@ -57,7 +57,6 @@ class Items:
 
 
 def read_items(path: Path) -> Items:
-    """The items in a file."""
     found = read_arrays(path)
     numbers = (ints(found[name]) for name in ("component", "truth", "first", "answer"))
     return Items(pixels(found["pictures"]), *numbers)

@@ -42,7 +42,7 @@ from trex.repair.results import (
 from trex.repair.scenes.identify import GROWN as GROWN_FILE
 from trex.repair.scenes.identify import HELD, Misread, further, learned, read_misreads, validation
 from trex.repair.scenes.label import TruthResult
-from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
+from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream, rendered
 from trex.repair.scenes.reading import RIGHT, PerceptReader
 from trex.repair.scenes.situations import Fresh, Generator, generator_of
 from trex.scenes.questions.families import random_questions
@@ -75,7 +75,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PictureQuestions:
     """A picture with questions about it and their true answers."""
 
     picture: Picture
@@ -88,11 +88,10 @@ class Judges:
 
     shown: Mapping[str, Shown]
     joined: Mapping[str, Sequence[str]]
-    answers: Mapping[str, Sequence[Asked]]
+    answers: Mapping[str, Sequence[PictureQuestions]]
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """All"""
         return (*self.shown, *self.joined, *self.answers)
 
     def clusters(self, test: str) -> list[int]:
@@ -101,7 +100,7 @@ class Judges:
             return [member for part in self.joined[test] for member in self.clusters(part)]
         if test in self.shown:
             return [fresh.member for fresh in self.shown[test].drawn]
-        return [k for k, asked in enumerate(self.answers[test]) for _ in asked.programs]
+        return [k for k, each in enumerate(self.answers[test]) for _ in each.programs]
 
     def right(self, percept: Percept) -> dict[str, Flags]:
         """What a model has right of each test; each picture is read once."""
@@ -113,17 +112,17 @@ class Judges:
             found[name] = np.array(right, dtype=np.bool_)
         for name, parts in self.joined.items():
             found[name] = np.concatenate([found[part] for part in parts])
-        for name, asked in self.answers.items():
-            right = [flag for each in asked for flag in _answered(percept, each)]
+        for name, pictures in self.answers.items():
+            right = [flag for each in pictures for flag in _answered(percept, each)]
             found[name] = np.array(right, dtype=np.bool_)
         return found
 
 
-def _answered(percept: Percept, asked: Asked) -> list[bool]:
+def _answered(percept: Percept, shown: PictureQuestions) -> list[bool]:
     model = PerceptModel(percept)
-    questions = [question_of(words, program) for words, program, _ in asked.programs]
-    given = ask_all(model, images([asked.picture])[0], questions)
-    return [answer.answer == truth for answer, (_, _, truth) in zip(given, asked.programs, strict=True)]
+    questions = [question_of(words, program) for words, program, _ in shown.programs]
+    given = ask_all(model, images([shown.picture])[0], questions)
+    return [answer.answer == truth for answer, (_, _, truth) in zip(given, shown.programs, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,12 +197,12 @@ class SceneBench:
         shown[CHOOSE] = self._shown([fresh for drawn in choosing for fresh in drawn], False)
         rows = validation(folder.query)
         pictures = loaded.of_bank(rows, self.progress, "validation scenes")
-        asked = [
-            Asked(picture, self._questions(scene, number))
+        answered = [
+            PictureQuestions(picture, self._questions(scene, number))
             for number, scene, picture in zip(rows, loaded.members(rows), pictures, strict=True)
         ]
-        n_checked = max(1, len(asked) // CHECKING)
-        return Judges(shown, joined, {CHECKED: asked[:n_checked], ANSWERS: asked[n_checked:]})
+        n_checked = max(1, len(answered) // CHECKING)
+        return Judges(shown, joined, {CHECKED: answered[:n_checked], ANSWERS: answered[n_checked:]})
 
     def _questions(self, scene: Scene, number: int) -> list[tuple[str, Program, str]]:
         rng = stream(self.folder.query.seed, Stream.ASK, number)
@@ -214,9 +213,9 @@ class SceneBench:
 
     def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> Shown:
         scenes = [fresh.scene for fresh in drawn]
-        render = self.loaded.decided if is_deciding else self.loaded.pictures
+        renderer = self.loaded.deciding if is_deciding else self.loaded.near
         what = "test scenes at the deciding look" if is_deciding else "test scenes"
-        return Shown(drawn, render(scenes, self.progress, what))
+        return Shown(drawn, rendered(renderer, scenes, self.progress, what))
 
     def _ordinary(self, rows: range, what: str) -> Scenes:
         pictures = self.loaded.of_bank(rows, self.progress, what)
@@ -232,7 +231,7 @@ class SceneBench:
         return self.extra[seed]
 
     def _labelled(self, scenes: Sequence[Scene]) -> Scenes:
-        pictures = self.loaded.pictures(scenes, self.progress, "scenes to tune on")
+        pictures = rendered(self.loaded.near, scenes, self.progress, "scenes to tune on")
         return labelled(scenes, [picture.pixels for picture in pictures])
 
     def _instead(self, kind: str, seed: int) -> Scenes:

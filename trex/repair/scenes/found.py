@@ -29,7 +29,6 @@ class StoredScene(Record):
 
     @property
     def value(self) -> Scene:
-        """The scene itself."""
         return scene_from_dict(self.scene)
 
 
@@ -117,7 +116,6 @@ def has_stored(place: Path, runs: Sequence[str]) -> bool:
 
 
 def scene_fields(scene: Scene) -> dict[str, JsonValue]:
-    """A scene as its record's field."""
     return cast(dict[str, JsonValue], scene_to_dict(scene))
 
 

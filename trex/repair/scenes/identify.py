@@ -83,7 +83,6 @@ class Misreads(Record):
 
 
 def misread(scene: Scene, index: int, seen: str, member: int, *, is_grown: bool) -> Misread:
-    """The record of a misread object."""
     return Misread(scene=scene_fields(scene), index=index, seen=seen, member=member, is_grown=is_grown)
 
 

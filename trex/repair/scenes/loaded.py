@@ -68,36 +68,23 @@ class SceneLoaded:
 
     def of_bank(self, numbers: range, progress: Progress, what: str) -> list[Picture]:
         """Their pictures at the look; those that are missing are rendered."""
-        return _rendered(self.bank.renderer, self.members(numbers), progress, what)
+        return rendered(self.bank.renderer, self.members(numbers), progress, what)
 
-    def pictures(self, scenes: Sequence[Scene], progress: Progress, what: str) -> list[Picture]:
-        """Pictures of other scenes at the look."""
-        return _rendered(self.near, scenes, progress, what)
-
-    def decided(self, scenes: Sequence[Scene], progress: Progress, what: str) -> list[Picture]:
-        """Pictures at the deciding look."""
-        return _rendered(self.deciding, scenes, progress, what)
-
-    def seen(self, scenes: Sequence[Scene], progress: Progress, what: str) -> list[Seen]:
+    def seen(
+        self, scenes: Sequence[Scene], progress: Progress, what: str, renderer: SceneRenderer | None = None
+    ) -> list[Seen]:
         """What becomes of the objects in pictures at the look, batch by batch, so that few pictures are held."""
         found: list[Seen] = []
         for start in range(0, len(scenes), BATCH):
             part = scenes[start : start + BATCH]
-            found += self.reader.read(part, self.near.render(part))
+            found += self.reader.read(part, (renderer or self.near).render(part))
             progress(what, len(found), len(scenes))
         return found
 
     def seen_of_bank(self, numbers: range, progress: Progress, what: str) -> list[Seen]:
-        """The same of prior scenes."""
-        found: list[Seen] = []
-        for start in range(numbers.start, numbers.stop, BATCH):
-            part = self.members(range(start, min(start + BATCH, numbers.stop)))
-            found += self.reader.read(part, self.bank.renderer.render(part))
-            progress(what, len(found), len(numbers))
-        return found
+        return self.seen(self.members(numbers), progress, what, self.bank.renderer)
 
     def close(self) -> None:
-        """Close bank and renderers."""
         self.bank.close()
         self.near.close()
         self.deciding.close()
@@ -158,7 +145,7 @@ def model_path(name: str) -> Path:
     return path
 
 
-def _rendered(
+def rendered(
     renderer: SceneRenderer, scenes: Sequence[Scene], progress: Progress, what: str
 ) -> list[Picture]:
     found: list[Picture] = []

@@ -85,7 +85,6 @@ def _near(vocabulary: Vocabulary) -> Sequence[tuple[str, str]]:
 
 
 def _along(x: float, y: float) -> tuple[float, float]:
-    """Along CLEVR's right and behind."""
     return x * RIGHT[0] + y * RIGHT[1], x * BEHIND[0] + y * BEHIND[1]
 
 

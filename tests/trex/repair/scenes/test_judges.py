@@ -15,7 +15,7 @@ import pytest
 from tests.trex.repair.scenes.planted import query, silent
 from trex.repair.results import ANSWERS, CHECKED, ORDINARY
 from trex.repair.scenes import bench, identify
-from trex.repair.scenes.bench import Asked, Judges, SceneBench, Shown
+from trex.repair.scenes.bench import Judges, PictureQuestions, SceneBench, Shown
 from trex.repair.scenes.identify import misread
 from trex.repair.scenes.situations import Fresh, Generator
 from trex.scenes.prior import ScenePrior
@@ -25,7 +25,7 @@ SCENE = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
 
 def test_clusters_are_the_prior_scenes_of_objects_and_the_pictures_of_answers() -> None:
     fresh = [Fresh(SCENE, 0, 7), Fresh(SCENE, 1, 7), Fresh(SCENE, 0, 9)]
-    asked = [Asked(None, [("", (), "1")] * 2), Asked(None, [("", (), "1")])]
+    asked = [PictureQuestions(None, [("", (), "1")] * 2), PictureQuestions(None, [("", (), "1")])]
     judges = Judges({"a": Shown(fresh, []), "b": Shown(fresh[2:], [])}, {"both": ["a", "b"]}, {"said": asked})
     assert judges.clusters("a") == [7, 7, 9] and judges.clusters("both") == [7, 7, 9, 9]
     assert judges.clusters("said") == [0, 0, 1]
