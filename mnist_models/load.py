@@ -22,7 +22,7 @@ SUFFIX = ".safetensors"
 
 
 def trained_models() -> Path:
-    """The default folder of `trex models train vae | gan | beta-vae | classifier | adda`, in the user's cache."""
+    """The default folder of `trex models train vae | gan | beta-vae | classifier`, in the user's cache."""
     return cache_root() / "digits" / "models"
 
 
@@ -74,7 +74,7 @@ def weights_path(spec: str) -> Path:
             return place
     raise InputError(
         f"digit model {spec!r} is neither shipped nor in {places[1].parent} (there are: {_at_hand()}); "
-        "train it (trex models train vae | gan | beta-vae | classifier | adda) or name a path that ends in .safetensors"
+        "train it (trex models train vae | gan | beta-vae | classifier) or name a path that ends in .safetensors"
     )
 
 
