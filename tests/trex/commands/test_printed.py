@@ -20,17 +20,17 @@ from trex.search.stopping import say
 EVIL = "two\x1b]0;pwned\x07\x1b[2J\x9b2J\u202eeert\rall passing"
 SAFE = r"two\x1b]0;pwned\x07\x1b[2J\x9b2J\u202eeert\rall passing"
 ALLOWED = {
-    "cli/result.py",
-    "cli/app.py",
-    "cli/errors.py",
-    "cli/streams.py",
+    "commands/shell/result.py",
+    "commands/shell/app.py",
+    "commands/shell/errors.py",
+    "commands/shell/streams.py",
     "search/stopping.py",
     "__main__.py",
 }
 ALLOWED |= {
     "doctor/preflight.py",
     "pages/display.py",
-    "monitor/top.py",
+    "farm/monitor/top.py",
 }  # before the installation; rich's own
 
 
