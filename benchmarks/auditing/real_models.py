@@ -25,7 +25,6 @@ from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
 from trex.auditing.judging.findings import (
-    Share,
     clustered_share,
     counted_in,
     covered,
@@ -39,6 +38,7 @@ from trex.auditing.work import FRESH, SWEPT, TESTS, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.inference.statistics.discoveries import discoveries
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.graph import Facts
 from trex.trials.lines import read_lines
 from trex.worlds.world import open_model
@@ -131,7 +131,7 @@ def tree_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[str
     return figures(sentences) | {"recall": rounded(clustered_share(held, [int(bad.sum()) for bad in wrong]))}
 
 
-def rounded(share: Share) -> list[float]:
+def rounded(share: Proportion) -> list[float]:
     """A share and its interval."""
     return [round(value, 3) for value in (share.value, *share.interval)]
 

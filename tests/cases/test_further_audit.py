@@ -92,7 +92,7 @@ def test_a_folder_of_an_older_audit_does_not_show_its_other_examples() -> None:
     cubes = {one.scene for _, one in rows_of(mostly_cube, REST) if "cube" in {r.value for r in one.misread}}
     every = {one.scene for _, one in rows_of(mostly_cube, REST) if one.misread}
     assert {row.scene for row in first.stayed} == cubes < every
-    assert first.stays.hits == first.fails.hits == len(cubes)
+    assert first.stays.count == first.fails.count == len(cubes)
 
 
 def test_another_model_that_takes_them_for_something_else_does_not_fail_so() -> None:
@@ -101,7 +101,7 @@ def test_another_model_that_takes_them_for_something_else_does_not_fail_so() -> 
     rest = rows_of(mostly_cube, REST)
     theirs = Other("other", tuple(one for _, one in rows_of(other, REST)))
     (pair,) = beside(rest, theirs, chosen, ASKER).families.values()
-    assert pair.both == pair.only_second == 0 < pair.only_first == chosen[0].fails.hits
+    assert pair.both == pair.only_second == 0 < pair.only_first == chosen[0].fails.count
 
 
 def count(shape: str) -> tuple[Step, ...]:

@@ -13,15 +13,13 @@ from trex.auditing.judging.by_question import Row, by_question
 from trex.auditing.judging.findings import (
     Finding,
     HeldOut,
-    Share,
     covered,
     findings,
     in_held_out,
     memberships_of,
 )
 from trex.auditing.judging.fresh import Fresh, in_fresh_scenes
-from trex.auditing.judging.leanings import Leaning, leanings
-from trex.auditing.judging.not_found import LookedFor, looked_for
+from trex.auditing.judging.not_found import Hint, LookedFor, hints, looked_for
 from trex.auditing.judging.probe import probe_shares
 from trex.auditing.judging.situations import ExaminedScene, situations
 from trex.auditing.sweeping.examine import Asker
@@ -45,6 +43,7 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
+from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
 from trex.runs.manifest import answers_alike
 from trex.scenes.graph import Facts
@@ -63,14 +62,14 @@ class Audit:
     settings: Settings
     findings: tuple[Finding, ...]
     by_question: tuple[Row, ...]
-    coverage: Share
+    coverage: Proportion
     held_out: Sequence[tuple[Facts, Examined]]
     asker: Asker
     looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
     probes: Mapping[
-        int, Mapping[str, Share]
+        int, Mapping[str, Proportion]
     ]  # by family and way, of scenes like its failures those that fail too
-    leanings: tuple[Leaning, ...]  # to kinds of confident mistakes that no scene shows
+    hints: tuple[Hint, ...]  # to kinds of confident mistakes that no scene shows
     fresh: Fresh | None = None  # what the confirmed families hold in scenes that no earlier step has used
 
     @property
@@ -194,7 +193,7 @@ def _carried_out(opened: Opened, crew: Crew, on_progress: OnProgress) -> Audit:
         asker,
         looked_for(held_out),
         {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
-        leanings(grouped.rows, asker),
+        hints(grouped.rows, asker),
         _in_fresh(work, grouped, {one.number for one in chosen}, fresh) if fresh else None,
     )
 

@@ -12,8 +12,7 @@ from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.options import AuditOptions
 from trex.auditing.plan import audit_settings, planned
-from trex.auditing.reporting.document import document
-from trex.auditing.reporting.junit import cases
+from trex.auditing.reporting.document import cases, document
 from trex.auditing.reporting.page import write_report
 from trex.auditing.reporting.searches import Lead, SearchTemplate, write_leads
 from trex.auditing.reporting.words import beside_words, headline, leads_words, not_found_words, rate_words
@@ -103,7 +102,7 @@ def perform(
     done = audit(work, on_progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, options.model, options.asked)
-    leads = write_leads(work.folder, done.leanings, template, options.searched, on_progress)
+    leads = write_leads(work.folder, done.hints, template, options.searched, on_progress)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))

@@ -65,7 +65,7 @@ def test_a_family_of_one_model_is_not_blamed_on_the_other(
     found, _ = judged(tmp_path, first, [family], first.held_out, {})
     (against,) = beside(first.held_out, other(second), found, first.asker).families.values()
     assert against.only_first > 0 and against.both == against.only_second == 0
-    assert against.n == found[0].holds.hits
+    assert against.n == found[0].holds.count
     (same,) = beside(first.held_out, other(first), found, first.asker).families.values()
     assert (
         same.both == against.only_first and same.only_first == same.only_second == 0 and same.p_value == 1.0

@@ -75,7 +75,7 @@ def by_chance(seed: int) -> Counts:
     return Counts(
         sum(one.is_confirmed for one in found),
         sum(one.is_confirmed for one in fits),
-        sum(one.stays.hits > 0 for one in fits),
+        sum(one.stays.count > 0 for one in fits),
     )
 
 

@@ -64,7 +64,7 @@ def test_the_first_family_names_the_planted_conditions(
     first = found[0]
     assert first.is_confirmed and {one.key for one in first.family.pattern.conditions} == conditions
     assert first.words == words
-    assert first.stays.hits == first.stays.of == 5
+    assert first.stays.count == first.stays.of == 5
     assert first.rate_interval.low <= true_rate(differs(view)) <= first.rate_interval.high
     assert share > 0.8
 
@@ -90,7 +90,7 @@ def test_blue_beside_green(tmp_path: Path) -> None:
     }
     assert found and {one.words for one in found[:2]} <= said
     # Planted bug: of two objects with exchanged values, only the first one's mistakes were asked again.
-    assert all(one.is_confirmed and one.stays.hits == one.stays.of > 0 for one in found[:2])
+    assert all(one.is_confirmed and one.stays.count == one.stays.of > 0 for one in found[:2])
 
 
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.auditing.judging.findings import FALSE_SHARE, Share, clustered_share
+from trex.auditing.judging.findings import FALSE_SHARE, clustered_share
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.questions.families import FAMILIES
 
 ALL = "all questions"
@@ -21,8 +22,8 @@ class Row:
     """Questions of one kind: right answers, confident mistakes, the mean confidence, and whether mistakes stand out."""
 
     what: str
-    right: Share
-    mistakes: Share
+    right: Proportion
+    mistakes: Proportion
     confidence: float
     stands_out: bool
 

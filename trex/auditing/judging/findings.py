@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,24 +14,11 @@ from trex.auditing.sweeping.records import Examined, Tested
 from trex.families.family import Family, clear_value
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
-from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
 Memberships = Sequence[Sequence[set[int]]]  # of each picture and confident mistake, the families by number
-
-
-class Share(NamedTuple):
-    """A share, and its interval (95 %)."""
-
-    hits: int
-    of: int
-    interval: Interval
-
-    @property
-    def value(self) -> float:
-        """The share, 0 of nothing."""
-        return self.hits / self.of if self.of else 0.0
 
 
 @dataclass(frozen=True)
@@ -49,9 +35,9 @@ class Finding:
     number: int
     family: Family
     words: str
-    holds: Share
-    fails: Share
-    stays: Share
+    holds: Proportion
+    fails: Proportion
+    stays: Proportion
     rate: float
     rate_interval: Interval
     confidence: float
@@ -59,7 +45,7 @@ class Finding:
     p_value: float
     is_confirmed: bool
     survives: Mapping[str, tuple[float, int]]
-    covers: Share  # of the confident mistakes of the held-out scenes, those that belong to the family
+    covers: Proportion  # of the confident mistakes of the held-out scenes, those that belong to the family
     stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
 
     @property
@@ -169,7 +155,7 @@ def findings(
         for k, one in enumerate(held_out)
     ]
     named = significant(held_out)
-    judged = [replace(one, is_confirmed=k in named and one.stays.hits > 0) for k, one in enumerate(raw)]
+    judged = [replace(one, is_confirmed=k in named and one.stays.count > 0) for k, one in enumerate(raw)]
     return sorted(judged, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
 
 
@@ -194,7 +180,7 @@ def memberships_of(families: Sequence[Family], scenes: Sequence[ExaminedScene]) 
     return memberships
 
 
-def covered(memberships: Memberships, chosen: set[int]) -> Share:
+def covered(memberships: Memberships, chosen: set[int]) -> Proportion:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
     return clustered_share(
         [sum(bool(one & chosen) for one in picture) for picture in memberships],
@@ -219,9 +205,9 @@ def _finding(
         number=number,
         family=held_out.family,
         words=held_out.family.words,
-        holds=share_of(len(held_out.inside), scenes),
-        fails=share_of(n, len(held_out.inside)),
-        stays=share_of(len(stayed), len(rows)),
+        holds=Proportion(len(held_out.inside), scenes),
+        fails=Proportion(n, len(held_out.inside)),
+        stays=Proportion(len(stayed), len(rows)),
         rate=n / scenes * share if scenes else 0.0,
         rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
@@ -241,16 +227,11 @@ def more_than_elsewhere(inside: Sequence[float], outside: Sequence[float]) -> fl
     return excess_p_value(float(sum(inside)), len(inside), counts)
 
 
-def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Share:
+def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Proportion:
     """A share of examples that come in clusters, such as those of a picture; empty clusters do not count."""
     kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
     interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept])
-    return Share(sum(hits), sum(sizes), interval)
-
-
-def share_of(hits: int, of: int) -> Share:
-    """A share of independent scenes."""
-    return Share(hits, of, clopper_pearson(hits, of))
+    return Proportion(sum(hits), sum(sizes), interval)
 
 
 def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:

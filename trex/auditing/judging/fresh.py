@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 from trex.auditing.judging.findings import (
     Memberships,
-    Share,
     clustered_share,
     counted_in,
     covered,
     in_held_out,
     memberships_of,
-    share_of,
     significant,
 )
 from trex.auditing.judging.situations import ExaminedScene
 from trex.families.discover import discover
 from trex.families.family import Family
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.vocabulary import Vocabulary
 
 Parts = tuple[Sequence[ExaminedScene], Sequence[ExaminedScene]]  # what made the rules, and what judged them
@@ -34,7 +33,7 @@ class Agreement:
     everywhere. `words`: how many sentences each set has, and how many both have word for word.
     """
 
-    same: Share
+    same: Proportion
     kappa: float | None
     words: tuple[int, int, int]
 
@@ -48,9 +47,9 @@ class Fresh:
     """
 
     scenes: int
-    coverage: Share
-    fails: Mapping[int, Share]
-    covers: Mapping[int, Share]
+    coverage: Proportion
+    fails: Mapping[int, Proportion]
+    covers: Mapping[int, Proportion]
     agreement: Agreement
 
 
@@ -69,7 +68,7 @@ def in_fresh_scenes(
     fails = {}
     chosen = sorted(confirmed)
     for number, seen in zip(chosen, counted_in([families[k] for k in chosen], scenes), strict=True):
-        fails[number] = share_of(len(seen.failures), len(seen.inside))
+        fails[number] = Proportion(len(seen.failures), len(seen.inside))
     return Fresh(
         len(scenes),
         covered(memberships, confirmed),
@@ -79,7 +78,7 @@ def in_fresh_scenes(
     )
 
 
-def agreement(first: Memberships, second: Memberships) -> tuple[Share, float | None]:
+def agreement(first: Memberships, second: Memberships) -> tuple[Proportion, float | None]:
     """Of the mistakes that belong to a family of both sets or of neither: their share, and Cohen's kappa."""
     pairs = [
         [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]

@@ -1,4 +1,4 @@
-"""What was looked for in the held-out scenes and not found, each with the bound that this puts on its rate."""
+"""What was looked for and not found: the bound on its rate, and how near the model comes to such a mistake."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trex.auditing.judging.situations import failures_of
+from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Answer, Examined
 from trex.families.symptom import wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
@@ -13,8 +14,12 @@ from trex.foundation.words import capitalized
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS
 from trex.scenes.questions.families import FAMILIES
+from trex.scenes.questions.programs import possible_answers
+from trex.scenes.questions.wrong_answer import WrongAnswer
 
 CHANCE = 0.05  # that a bound is too low
+LEAST, LEAST_SHARE = 5, 0.05  # scenes in which the answer is wrong, for a search to find scenes to begin with
+TRIED = 50  # questions of a kind, the surest first
 MISREADINGS = {
     "missed": "An object is missed",
     "doubled": "An object is counted twice",
@@ -103,3 +108,52 @@ def question_kind(answer: Answer) -> str:
 
 def _of_question(answer: Answer, wrong: str) -> str:
     return f"{FAMILIES[answer.family].kind}: {wrong}"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The mistake of which the model was surest, of a kind of which no scene shows a confident one.
+
+    `question` is in English; `scene` is the number of the bank's scene, in which `truth` is true.
+    """
+
+    what: str
+    question: str
+    said: str
+    truth: str
+    probability: float
+    scene: int
+
+
+def hints(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> tuple[Hint, ...]:
+    """One for each kind of wrong answer of which no scene shows a confident mistake, the likeliest first.
+
+    Left out are answers that CLEVR does not have, and questions of which the answer is wrong in too few of these scenes
+    (LEAST, LEAST_SHARE): most questions about one object have no answer in most scenes, and a search would spend
+    itself on drawing scenes. Kinds without any other are left out.
+    """
+    known = {kind for _, one in rows for kind in shown_kinds(one)}
+    wrong: dict[str, list[tuple[float, int, int]]] = {}  # by kind: -probability, row, place among the answers
+    for row, (_, one) in enumerate(rows):
+        for at, answer in enumerate(one.answers):
+            if answer.said != answer.truth and (kind := question_kind(answer)) not in known:
+                wrong.setdefault(kind, []).append((-answer.probability, row, at))
+    found = (
+        next(
+            filter(None, (_hint(kind, row, at, rows, asker) for _, row, at in sorted(places)[:TRIED])),
+            None,
+        )
+        for kind, places in wrong.items()
+    )
+    return tuple(sorted(filter(None, found), key=lambda one: (-one.probability, one.what)))
+
+
+def _hint(kind: str, row: int, at: int, rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> Hint | None:
+    facts, one = rows[row]
+    question, answer = asker.questions(facts.scene, one.scene)[at], one.answers[at]
+    if answer.said not in possible_answers(question.program):
+        return None
+    condition = WrongAnswer(question.program, (answer.said,))
+    if sum(condition.is_wrong(known.scene) for known, _ in rows) < max(LEAST, LEAST_SHARE * len(rows)):
+        return None
+    return Hint(kind, asker.words(question), answer.said, answer.truth, answer.probability, one.scene)

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from trex.auditing.judging.findings import Share, clustered_share
+from trex.auditing.judging.findings import clustered_share
 from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.options import MAX_PROBED
 from trex.auditing.sweeping.examine import PROBING, Asker
@@ -21,6 +21,7 @@ from trex.auditing.sweeping.records import Probed
 from trex.families.family import Family, fresh_members
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
+from trex.inference.statistics.proportion import Proportion
 from trex.render.renderer import SceneRenderer
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects
 from trex.scenes.noise import fresh_draws
@@ -81,7 +82,7 @@ class Prober:
                 yield scene
 
 
-def probe_shares(rows: Sequence[Probed]) -> dict[str, Share]:
+def probe_shares(rows: Sequence[Probed]) -> dict[str, Proportion]:
     """For each way, the share of a family's probes that fail; the probes of one known failure are a cluster."""
     found = {}
     for way in CHANGES:

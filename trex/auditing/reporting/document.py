@@ -1,4 +1,4 @@
-"""An audit as JSON."""
+"""An audit for machines: as JSON, and its families as test cases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import asdict
 
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
-from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.fresh import Agreement, Fresh
 from trex.auditing.reporting.searches import Lead
-from trex.auditing.reporting.words import headline
+from trex.auditing.reporting.words import headline, not_found_words, rate_words, share_words
+from trex.foundation.junit import Case, CaseStatus
 from trex.inference.statistics.paired import Paired
+from trex.inference.statistics.proportion import Proportion
+
+NO_FAMILY = "no failure family"
 
 
 def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = None) -> dict[str, object]:
@@ -70,14 +74,14 @@ def _agreement(one: Agreement) -> dict[str, object]:
 
 def _lead(one: Lead) -> dict[str, object]:
     searched = None if one.searched is None else {**asdict(one.searched), "run": one.run}
-    return {**asdict(one.leaning), "query": one.query, "searched": searched}
+    return {**asdict(one.hint), "query": one.query, "searched": searched}
 
 
-def _share(share: Share) -> dict[str, object]:
-    return {"hits": share.hits, "of": share.of, "low": share.interval.low, "high": share.interval.high}
+def _share(share: Proportion) -> dict[str, object]:
+    return {"hits": share.count, "of": share.of, "low": share.interval.low, "high": share.interval.high}
 
 
-def _family(one: Finding, probes: Mapping[str, Share]) -> dict[str, object]:
+def _family(one: Finding, probes: Mapping[str, Proportion]) -> dict[str, object]:
     return {
         "words": one.words,
         "symptom": one.family.symptom.what,
@@ -120,3 +124,24 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> dict[str, object]:
 
 def _paired(one: Paired) -> dict[str, object]:
     return {**asdict(one), "p_value": one.p_value}
+
+
+def cases(done: Audit) -> list[Case]:
+    """A failed case for each confirmed family; rules that were not confirmed are skipped.
+
+    One case that passed if no family was confirmed, with what was looked for and not found.
+    """
+    group = done.settings.model
+    found = [Case(one.words, group, _status(one), _reason(one, done)) for one in done.findings]
+    if done.confirmed:
+        return found
+    return [Case(NO_FAMILY, group, CaseStatus.PASSED, not_found_words(done.looked_for)), *found]
+
+
+def _status(one: Finding) -> CaseStatus:
+    return CaseStatus.FAILED if one.is_confirmed else CaseStatus.SKIPPED
+
+
+def _reason(one: Finding, done: Audit) -> str:
+    stays = f"{share_words(one.stays)} failures rendered again stayed at look {done.settings.deciding}"
+    return f"{rate_words(one)}; {stays}" if one.is_confirmed else f"not confirmed; {stays}"

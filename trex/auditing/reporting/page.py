@@ -11,7 +11,7 @@ from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
 from trex.auditing.judging.by_question import Row
 from trex.auditing.judging.confirm import deciding_scene
-from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import NotFound
 from trex.auditing.reporting.document import document
 from trex.auditing.reporting.failures import write_failures
@@ -32,6 +32,7 @@ from trex.auditing.sweeping.records import Tested
 from trex.auditing.work import PICTURES
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
+from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
@@ -125,11 +126,11 @@ def _absent(rows: Sequence[NotFound]) -> Table[NotFound]:
 
 def _leads(rows: Sequence[Lead]) -> Table[Lead]:
     columns = (
-        Column[Lead]("confident mistake", lambda row: row.leaning.what),
-        Column[Lead]("question", lambda row: row.leaning.question),
-        Column[Lead]("true", lambda row: row.leaning.truth),
-        Column[Lead]("the model says", lambda row: row.leaning.said),
-        Column[Lead]("sure", lambda row: percent(row.leaning.probability), True),
+        Column[Lead]("confident mistake", lambda row: row.hint.what),
+        Column[Lead]("question", lambda row: row.hint.question),
+        Column[Lead]("true", lambda row: row.hint.truth),
+        Column[Lead]("the model says", lambda row: row.hint.said),
+        Column[Lead]("sure", lambda row: percent(row.hint.probability), True),
         Column[Lead]("search", searched_words),
     )
     return Table("Kinds of mistakes that no scene shows, and to which the model leans", columns, rows)
@@ -154,5 +155,5 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
     return Table("Families in the scenes in which their conditions hold", columns, confirmed)
 
 
-def _percents(share: Share) -> str:
+def _percents(share: Proportion) -> str:
     return f"{percent(share.value)} ({percent_interval(*share.interval)})"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.judging.leanings import Leaning
+from trex.auditing.judging.not_found import Hint
 from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.options import ModelOptions
 from trex.finding.find import find
@@ -37,12 +37,12 @@ class Searched:
 
 @dataclass(frozen=True)
 class Lead:
-    """A leaning, the query that searches for more of it, and what that found; None if it has not been run.
+    """A hint, the query that searches for more of it, and what that found; None if it has not been run.
 
     `query` and `run` are paths below the audit's folder.
     """
 
-    leaning: Leaning
+    hint: Hint
     query: str
     searched: Searched | None
 
@@ -75,7 +75,7 @@ class SearchTemplate:
     model: str
     options: ModelOptions
 
-    def query(self, one: Leaning) -> str:
+    def query(self, one: Hint) -> str:
         """The query for confident mistakes like this one, in the audit's world, at its deciding look."""
         keys: dict[str, object] = {
             "question": one.question,
@@ -98,12 +98,12 @@ class SearchTemplate:
 
 def write_leads(
     folder: Path,
-    found: Sequence[Leaning],
+    found: Sequence[Hint],
     template: SearchTemplate,
     n: int,
     on_progress: Callable[[str, int, int], None],
 ) -> tuple[Lead, ...]:
-    """A query file for each leaning in the audit's folder; the first n are searched for, or resumed, in order."""
+    """A query file for each hint in the audit's folder; the first n are searched for, or resumed, in order."""
     leads = []
     for number, one in enumerate(found, start=1):
         make_folder(folder / FOLDER)

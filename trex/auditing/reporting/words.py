@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from trex.auditing.audit import Audit
 from trex.auditing.beside import Beside
-from trex.auditing.judging.findings import Finding, Share
+from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.fresh import Agreement
 from trex.auditing.judging.not_found import LookedFor
 from trex.auditing.reporting.searches import Lead
 from trex.auditing.sweeping.records import Flip
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
+from trex.inference.statistics.proportion import Proportion
 
 WAYS: Mapping[str, str] = {
     "objects": "with objects moved or redrawn",
@@ -27,9 +28,9 @@ CHANGES: Mapping[str, str] = {
 }
 
 
-def share_words(share: Share) -> str:
+def share_words(share: Proportion) -> str:
     """A share with its counts and interval: "12 of 20 (36 % to 81 %)"."""
-    return f"{share.hits} of {share.of} ({percent_interval(*share.interval)})"
+    return f"{share.count} of {share.of} ({percent_interval(*share.interval)})"
 
 
 def headline(done: Audit) -> str:
@@ -78,7 +79,7 @@ def survival_words(finding: Finding) -> list[str]:
     ]
 
 
-def probe_words(probes: Mapping[str, Share]) -> str:
+def probe_words(probes: Mapping[str, Proportion]) -> str:
     """How many scenes like the known failures fail in the same way, as a sentence; "" without a probe."""
     if not probes:
         return ""
@@ -103,7 +104,7 @@ def leads_words(leads: Sequence[Lead]) -> str:
     n, done = len(leads), [one.searched for one in leads if one.searched]
     lean = (
         f"The model leans towards {counted(n, 'kind')} of confident mistakes that no scene shows, with at most "
-        f"{percent(leads[0].leaning.probability)} confidence"
+        f"{percent(leads[0].hint.probability)} confidence"
     )
     if not done:
         return (

@@ -84,7 +84,7 @@ def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> No
         any(item.size == "small" and depth(item) > FAR for item in facts.scene.objects) for facts, _ in fresh
     ]
     assert fails.of == sum(hold), "the fresh scenes with the conditions, and no others"
-    assert fails.value > 0.9 and fails.hits <= sum(bool(one.misread) for _, one in fresh)
+    assert fails.value > 0.9 and fails.count <= sum(bool(one.misread) for _, one in fresh)
     assert told.agreement.words == (1, 1, 1)
     assert told.agreement.same.value > 0.9
 
@@ -96,18 +96,18 @@ def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
     owners = memberships_of(found, situations(fresh, one.asker))
     missed = {k for k, family in enumerate(found) if family.symptom.what == "missed"}
     held = [mistake & missed for picture in owners for mistake in picture]
-    assert told.coverage.hits == sum(bool(mistake) for mistake in held)
+    assert told.coverage.count == sum(bool(mistake) for mistake in held)
     of_any = sum(bool(mistake) for picture in owners for mistake in picture)
-    assert told.coverage.hits < 0.8 * of_any, "the planted bug: mistakes of families that were not confirmed"
+    assert told.coverage.count < 0.8 * of_any, "the planted bug: mistakes of families that were not confirmed"
     (number,) = told.covers
-    assert told.covers[number].hits == told.coverage.hits
+    assert told.covers[number].count == told.coverage.count
 
 
 def test_a_faultless_model_has_nothing_to_cover() -> None:
     one, made, rest, fresh = thirds(as_it_is)
     halves = situations(made, one.asker), situations(rest, one.asker)
     told = in_fresh_scenes(halves, families(one, made), set(), situations(fresh, one.asker), CLEVR)
-    assert (told.coverage.hits, told.coverage.of, told.coverage.interval) == (0, 0, (0.0, 1.0))
+    assert (told.coverage.count, told.coverage.of, told.coverage.interval) == (0, 0, (0.0, 1.0))
     assert told.agreement.kappa is None and told.agreement.words == (0, 0, 0)
 
 
@@ -138,7 +138,7 @@ def test_agreement_is_cohens_kappa() -> None:
     """A table worked out by hand: .7 agree, .5 would by chance, so kappa is .4; raw agreement is no kappa."""
     table = {(True, True): 20, (True, False): 5, (False, True): 10, (False, False): 15}
     same, kappa = agreement(*owners(table))
-    assert (same.hits, same.of) == (35, 50)
+    assert (same.count, same.of) == (35, 50)
     assert kappa == pytest.approx(0.4)
     independent = {(a, b): (24 if a else 6) * (3 if b else 1) for a in (True, False) for b in (True, False)}
     same, kappa = agreement(*owners(independent))

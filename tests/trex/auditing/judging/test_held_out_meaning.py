@@ -31,7 +31,7 @@ def test_a_family_that_fails_as_often_elsewhere_is_not_confirmed() -> None:
     """Planted bug: a failure that stays was enough."""
     everywhere = HeldOut(BACK, SEEN.inside, (1.0,) * 16 + (0.0,) * 4, SEEN.failures)
     (found,) = findings([everywhere], [asked_again(True, 0.99)] * 4, OWNERS, {})
-    assert not found.is_confirmed and found.stays.hits == 4
+    assert not found.is_confirmed and found.stays.count == 4
 
 
 def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions() -> None:

@@ -16,7 +16,6 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.judging.findings import Share
 from trex.auditing.judging.probe import CHANGES, Prober, probe_shares
 from trex.auditing.judging.situations import ExaminedScene
 from trex.auditing.sweeping.examine import Asker
@@ -26,6 +25,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.inference.scoring import images
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.conditions import LOW
 from trex.scenes.graph import Facts
 from trex.scenes.scene import Scene
@@ -74,7 +74,7 @@ def probed(
         return log.values, book.facts
 
 
-def shares(rows: list[Probed]) -> dict[str, Share]:
+def shares(rows: list[Probed]) -> dict[str, Proportion]:
     return probe_shares(rows)
 
 
@@ -97,7 +97,7 @@ def test_a_rule_that_is_too_wide_fails_less(tmp_path: Path) -> None:
 def test_a_model_without_the_fault_does_not_fail(tmp_path: Path) -> None:
     """The planted bug would take over the verdict on the known failure."""
     rows, _ = probed(tmp_path, as_it_is, BACK, 2, small_things_at_the_back_are_missed)
-    assert rows and all(one.hits == 0 for one in shares(rows).values())
+    assert rows and all(one.count == 0 for one in shares(rows).values())
 
 
 def test_another_camera_keeps_the_conditions_on_it(tmp_path: Path) -> None:

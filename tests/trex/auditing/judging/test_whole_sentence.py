@@ -117,7 +117,7 @@ def test_a_value_that_the_judging_scenes_do_not_show_is_not_named(rest: See) -> 
     assert contradicted(found, rows_of(rest, REST)) == []
     assert first.is_confirmed and OTHER in first.words and CUBE not in first.words
     misread = [facts.scene for facts, _ in rows_of(rest, REST) if any(map(is_hit, facts.scene.objects))]
-    assert first.fails.hits == len(misread), "all of them fail so, whatever shape each is taken for"
+    assert first.fails.count == len(misread), "all of them fail so, whatever shape each is taken for"
 
 
 def test_a_judge_that_compares_the_kind_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,8 +134,8 @@ def test_a_value_that_they_show_is_named_and_other_values_are_no_such_failure() 
     rows = rows_of(mostly_cube, REST)
     as_cube = [facts for facts, one in rows if any(read.value == "cube" for read in one.misread)]
     of_any = [facts for facts, one in rows if one.misread]
-    assert first.fails.hits == len(as_cube) < len(of_any)
-    assert first.covers.hits == sum(read.value == "cube" for _, one in rows for read in one.misread)
+    assert first.fails.count == len(as_cube) < len(of_any)
+    assert first.covers.count == sum(read.value == "cube" for _, one in rows for read in one.misread)
     assert {row.scene for row in first.stayed} == {one.scene for facts, one in rows if facts in as_cube}
 
 
@@ -168,7 +168,7 @@ def test_fresh_scenes_judge_the_sentence_and_do_not_reword_it() -> None:
     fresh = situations(rows_of(mostly_other, REST), ASKER)
     told = in_fresh_scenes(parts, [one.family for one in seen], {0}, fresh, CLEVR)
     cubes = [one for _, one in rows_of(mostly_other, REST) if "cube" in {read.value for read in one.misread}]
-    assert told.fails[0].hits == len(cubes)
+    assert told.fails[0].count == len(cubes)
 
 
 TOO_FEW = Symptom("question", "too few")

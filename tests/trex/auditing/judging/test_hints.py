@@ -11,8 +11,8 @@ import pytest
 
 from tests.running.command_line import refused, trex, trex_done
 from tests.trex.auditing.test_audit_command import ARGUMENTS
-from trex.auditing.judging import leanings as module
-from trex.auditing.judging.leanings import Leaning, leanings
+from trex.auditing.judging import not_found as module
+from trex.auditing.judging.not_found import Hint, hints
 from trex.auditing.sweeping.examine import Asker
 from trex.auditing.sweeping.records import Answer, Examined, Mistake
 from trex.clevr_models.fake import fake
@@ -29,7 +29,7 @@ COPIES = 5  # of the rows: the answer has to be wrong in five scenes
 ASKER = Asker(fake(), CLEVR, 300, 0, 0.9)
 
 
-def leaning(*probabilities: float, sure: float | None = None, said: str | None = None) -> tuple[Leaning, ...]:
+def hint(*probabilities: float, sure: float | None = None, said: str | None = None) -> tuple[Hint, ...]:
     """What is found where counting questions get one too many with these probabilities."""
     rows = []
     for number, probability in enumerate(probabilities):
@@ -41,11 +41,11 @@ def leaning(*probabilities: float, sure: float | None = None, said: str | None =
         answers[at] = replace(answers[at], said=wrong, probability=probability)
         mistakes = (Mistake(at, None),) if probability == sure else ()
         rows.append((FACTS, Examined(number, tuple(answers), mistakes, (), FACTS.shares, FACTS.hiders)))
-    return leanings(rows * COPIES, ASKER)
+    return hints(rows * COPIES, ASKER)
 
 
 def test_the_surest_mistake_of_a_kind_is_named_with_its_question() -> None:
-    found = leaning(0.3, 0.7, 0.6)
+    found = hint(0.3, 0.7, 0.6)
     best = max(found, key=lambda one: one.probability)
     assert (best.probability, best.scene) == (0.7, 1) and "too many" in best.what
     question = next(one for one in ASKER.questions(SCENE, 1) if ASKER.words(one) == best.question)
@@ -55,19 +55,19 @@ def test_the_surest_mistake_of_a_kind_is_named_with_its_question() -> None:
 
 
 def test_a_kind_that_a_scene_shows_is_not_searched_for() -> None:
-    kind = leaning(0.3, 0.7)[0].what
-    assert kind not in {one.what for one in leaning(0.3, 0.7, 0.95, sure=0.95)}
-    assert kind in {one.what for one in leaning(0.3, 0.7, 0.89, sure=0.95)}
+    kind = hint(0.3, 0.7)[0].what
+    assert kind not in {one.what for one in hint(0.3, 0.7, 0.95, sure=0.95)}
+    assert kind in {one.what for one in hint(0.3, 0.7, 0.89, sure=0.95)}
 
 
 def test_an_answer_that_clevr_does_not_have_is_not_searched_for() -> None:
-    assert leaning(0.7, said="<unparsed>") == ()
+    assert hint(0.7, said="<unparsed>") == ()
 
 
 def test_a_question_that_few_scenes_answer_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert leaning(0.7)
+    assert hint(0.7)
     monkeypatch.setattr(module, "LEAST", 6)
-    assert leaning(0.7) == ()
+    assert hint(0.7) == ()
 
 
 def test_each_lead_is_a_sound_query_and_the_first_are_searched_for(tmp_path: Path) -> None:
