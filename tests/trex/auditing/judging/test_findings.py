@@ -12,11 +12,15 @@ from trex.auditing.judging.findings import HeldOut, covered, findings
 from trex.auditing.sweeping.records import Answer, Examined, Mistake, Tested, Variants
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import excess_p_value
-from trex.inference.statistics.proportion import clopper_pearson
+from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.scenes.questions.families import FAMILIES
 
 COUNT = next(one.index for one in FAMILIES if one.name.endswith("count"))
 OTHER = next(one.index for one in FAMILIES if one.kind != FAMILIES[COUNT].kind)
+
+
+def counts(one: Proportion) -> tuple[int, int]:
+    return one.count, one.of
 
 
 def asked_again(stays: bool, confidence: float, noise: float | None = None, family: int = 0) -> Tested:
@@ -35,11 +39,11 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
         asked_again(False, 0.2),
     ]
     rows += [asked_again(True, 0.9, family=1)]
-    owners = [[{0}] * 2, [{1}, set()], *([[]] * 18)]
-    first, second = findings([seen, rare], rows, owners, {"missed": 3.0})
+    memberships = [[{0}] * 2, [{1}, set()], *([[]] * 18)]
+    first, second = findings([seen, rare], rows, memberships, {"missed": 3.0})
     one, other = (first, second) if first.number == 0 else (second, first)
-    assert other.covers[:2] == (1, 4)
-    assert (one.holds[:2], one.fails[:2], one.stays[:2], one.covers[:2]) == (
+    assert counts(other.covers) == (1, 4)
+    assert (counts(one.holds), counts(one.fails), counts(one.stays), counts(one.covers)) == (
         (10, 20),
         (8, 10),
         (3, 4),
@@ -55,7 +59,7 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
 
 def test_the_interval_of_a_coverage_takes_pictures_as_clusters() -> None:
     found = covered([[{0}] * 5, [set()] * 5] * 4, {0})
-    assert found[:2] == (20, 40) and found.interval == clustered_interval([5, 0] * 4, [5] * 8)
+    assert counts(found) == (20, 40) and found.interval == clustered_interval([5, 0] * 4, [5] * 8)
     assert found.interval.low < clopper_pearson(20, 40).low
 
 
@@ -74,10 +78,10 @@ def test_a_kind_whose_mistakes_are_more_frequent_stands_out_and_no_other() -> No
     table = {one.what: one for one in by_question(rows())}
     every, count = table["all questions"], table[f"kind: {FAMILIES[COUNT].kind}"]
     other = table[f"kind: {FAMILIES[OTHER].kind}"]
-    assert (every.right[:2], every.mistakes[:2]) == ((90, 120), (30, 120))
+    assert (counts(every.right), counts(every.mistakes)) == ((90, 120), (30, 120))
     assert every.confidence == pytest.approx(0.77) and count.confidence == pytest.approx(0.97)
-    assert (count.right[:2], count.mistakes[:2], count.stands_out) == ((30, 60), (30, 60), True)
-    assert (other.right[:2], other.mistakes[:2], other.stands_out) == ((60, 60), (0, 60), False)
+    assert (counts(count.right), counts(count.mistakes), count.stands_out) == ((30, 60), (30, 60), True)
+    assert (counts(other.right), counts(other.mistakes), other.stands_out) == ((60, 60), (0, 60), False)
     assert count.mistakes.interval == clustered_interval([0, 2] * 15, [2] * 30)
     assert next(one.what for one in by_question(rows())) == "all questions"
 
