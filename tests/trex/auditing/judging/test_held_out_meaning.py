@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tests.trex.auditing.judging.test_findings import asked_again
+from tests.trex.auditing.judging.test_findings import asked_again, counts
 from tests.trex.auditing.judging.test_not_found import FACTS
 from tests.trex.auditing.judging.test_probe import BACK
 from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
@@ -39,11 +39,11 @@ def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions(
     under the conditions counted with the others; scenes without such units counted as ones without a failure.
     """
     one = SimpleNamespace(
-        failing=lambda family: ([2], 4, 10), everywhere=lambda family: [2, 7], facts=FACTS, one=ROW[1]
+        failing=lambda family: ([2], 4, 10), everywhere=lambda family: [2, 7], facts=FACTS, examined=ROW[1]
     )
     none_inside = SimpleNamespace(failing=lambda family: ([], 0, 5), everywhere=lambda family: [1])
     none_outside = SimpleNamespace(
-        failing=lambda family: ([0, 1], 2, 2), everywhere=lambda family: [0, 1], facts=FACTS, one=ROW[1]
+        failing=lambda family: ([0, 1], 2, 2), everywhere=lambda family: [0, 1], facts=FACTS, examined=ROW[1]
     )
     (seen,) = in_held_out([BACK], [one, none_inside, none_outside])  # type: ignore[list-item]
     np.testing.assert_allclose(seen.inside, (1 / 4, 1.0))
@@ -53,6 +53,6 @@ def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions(
 
 def test_a_mistake_of_any_chosen_family_is_covered_once() -> None:
     """Planted bugs: it had to belong to all of them; one that belongs to two counted twice."""
-    owners: list[list[set[int]]] = [[{0}, {1}, {0, 1}, {2}, set()], [], [{1}]]
-    assert covered(owners, {0, 1})[:2] == (4, 6)
-    assert covered(owners, {1})[:2] == (3, 6) and covered(owners, set())[:2] == (0, 6)
+    memberships: list[list[set[int]]] = [[{0}, {1}, {0, 1}, {2}, set()], [], [{1}]]
+    assert counts(covered(memberships, {0, 1})) == (4, 6)
+    assert counts(covered(memberships, {1})) == (3, 6) and counts(covered(memberships, set())) == (0, 6)
