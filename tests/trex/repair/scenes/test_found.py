@@ -47,14 +47,11 @@ def wanted(*runs: Path) -> SceneQuery:
 def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
         identify(folder, given, silent)
-        place = folder.require("identify")
+        place, result = folder.require("identify"), folder.found("identify", SceneIdentifyResult)
     with opened(tmp_path / "without") as folder, loaded(tmp_path / "without") as given:
         identify(folder, given, silent)
         without = folder.found("identify", SceneIdentifyResult)
-    result, rows = (
-        folder.found("identify", SceneIdentifyResult),
-        read_misreads(place / GROWN),
-    )
+    rows = read_misreads(place / GROWN)
     found = found_scenes([str(searched)], CLEVR)
     mine = [one for one in rows if one.member >= FIRST]
     plain = [one for one in mine if not one.is_grown]
