@@ -5,7 +5,6 @@ from __future__ import annotations
 import http
 import os
 import ssl
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -14,20 +13,14 @@ from trex.artifacts.card import check_sha256, write_whole
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, ModelError, RunError
 from trex.foundation.files import read_text
+from trex.foundation.progress import Progress, silent
 
 TIMEOUT_S = 60.0  # without any byte
 LARGEST_BYTES = 4 * 2**30
 AGAIN = "run the same command again to go on where it ended"
-Progress = Callable[[int, int | None], None]  # bytes so far, and in total if known
 
 
-def no_progress(done: int, total: int | None) -> None:
-    """Ignore progress."""
-
-
-def download(
-    url: str, path: Path, by_hand: str, progress: Progress = no_progress, *, sha256: str = ""
-) -> Path:
+def download(url: str, path: Path, by_hand: str, progress: Progress = silent, *, sha256: str = "") -> Path:
     """Download a URL to `path`, whole or not at all; ModelError says how to resume, or `by_hand`, what else to do.
 
     The bytes so far stay beside it as .part. The download resumes only if the server confirms (by ETag) that its
@@ -89,7 +82,7 @@ def _fetch(url: str, part: Path, mark: Path, progress: Progress) -> int | None:
                         raise ModelError(
                             f"{url} sends more than {LARGEST_BYTES} bytes, which is too large for a model"
                         )
-                    progress(done, total)
+                    progress("bytes", done, total)
             except httpx.RemoteProtocolError:  # cut off: what came is kept
                 if total is None:
                     raise

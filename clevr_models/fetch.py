@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from trex.artifacts.cache import cache_root
 from trex.artifacts.card import card_path, read_card, sha256_of
-from trex.artifacts.download import Progress, download, no_progress
+from trex.artifacts.download import download
 from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models.relation_network.network import RelationNetwork
 from trex.clevr_models.relation_network.vocabulary import how_found
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import MIB, read_bytes
+from trex.foundation.progress import Progress, silent
 
 REPOSITORY = "https://github.com/mesnico/RelationNetworks-CLEVR"
 RAW = "https://raw.githubusercontent.com/mesnico/RelationNetworks-CLEVR"
@@ -58,7 +59,7 @@ def relation_path(variant: str, cache: Path | None = None) -> Path:
 
 
 def fetch_relation_network(
-    source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
+    source: Path | None = None, cache: Path | None = None, progress: Progress = silent
 ) -> list[Path]:
     """Fetch the variants: both from their repository or a folder with both .pth files, or one from its file.
 
@@ -74,7 +75,7 @@ def fetch_relation_network(
         original = download(release.url, target / release.file, by_hand, sha256=release.sha256)
         paths.append(_convert(variant, release, original, target))
         original.unlink()
-        progress(number + 1, len(RELEASES))
+        progress("files taken", number + 1, len(RELEASES))
     return paths
 
 

@@ -37,6 +37,7 @@ from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, E
 from trex.auditing.work import FRESH, SWEPT, TESTS, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.inference.statistics.discoveries import discoveries
 from trex.inference.statistics.proportion import Proportion
 from trex.scenes.graph import Facts
@@ -81,9 +82,7 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
         raise InputError(f"{folder} holds no audit with fresh scenes; run trex audit --fresh N first")
     work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
     with work.open_bank() as bank:
-        grouped = grouped_scenes(
-            work, bank, read_lines(folder / SWEPT, EXAMINED), lambda step, done, of: None
-        )
+        grouped = grouped_scenes(work, bank, read_lines(folder / SWEPT, EXAMINED), silent)
         fresh = examined_scenes(bank, work.total, read_lines(folder / FRESH, EXAMINED))
     failing = sum(bool(one.mistakes) for _, one in grouped.rows)
     common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}

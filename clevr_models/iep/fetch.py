@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trex.artifacts.card import read_card
-from trex.artifacts.download import Progress, check_recorded, download, no_progress
+from trex.artifacts.download import check_recorded, download
 from trex.artifacts.weights import read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.fetch import default_cache
 from trex.clevr_models.iep.checkpoint import Part, fill, read_parts, write_part
@@ -17,6 +17,7 @@ from trex.clevr_models.iep.resnet_features import ResNet, trunk_state
 from trex.foundation.archives import open_zip, unpack_member
 from trex.foundation.errors import InputError, ModelError, unknown
 from trex.foundation.files import open_regular
+from trex.foundation.progress import Progress, silent
 
 URL = "https://dl.fbaipublicfiles.com/clevr/iep/models.zip"  # 2017; gives no checksum
 RESNET_URL = "https://download.pytorch.org/models/resnet101-63fe2227.pth"
@@ -49,7 +50,7 @@ def resnet_path(cache: Path | None = None) -> Path:
 
 
 def fetch_iep(
-    source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
+    source: Path | None = None, cache: Path | None = None, progress: Progress = silent
 ) -> list[Path]:
     """Fetch the released parts: from their address (about 1 GB), models.zip, a folder, or one file.
 
@@ -129,9 +130,7 @@ def _unpacked(source: Path, folder: Path) -> Iterator[Path]:
             path.unlink()
 
 
-def fetch_resnet(
-    source: Path | None = None, cache: Path | None = None, progress: Progress = no_progress
-) -> Path:
+def fetch_resnet(source: Path | None = None, cache: Path | None = None, progress: Progress = silent) -> Path:
     """ResNet-101 with torchvision's first weights, up to its third stage, into the cache."""
     target = cache or default_cache()
     downloaded = target / RESNET_URL.rsplit("/", 1)[1]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from trex.clevr_models.percept.object_table import split_maps
 from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scenes, to_pixels
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import listed
+from trex.foundation.progress import Progress, silent
 
 SPREAD = 1.0  # cells: how far a center's neighbors are excused (Zhou et al. 2019, "Objects as Points")
 EXCUSE = 4.0  # power of the excuse, likewise
@@ -100,6 +101,7 @@ LEARNING_RATE = 3e-3  # peak value: rises over the first 5 % of the steps, then 
 WARMUP = 0.05
 WEIGHT_DECAY = 1e-3
 CHECKPOINT_S = 120.0
+STEPS = "training steps"
 EVERY = 20  # steps between two reports of the losses
 
 
@@ -115,14 +117,6 @@ class Settings:
     start: str  # sha256 of the initial weights, or ""
 
 
-class OnProgress(Protocol):
-    """Receives progress updates of a training."""
-
-    def __call__(self, done: int, total: int, /, *facts: str) -> None:
-        """Called after some of all steps are done."""
-        ...
-
-
 def train(
     dataset: Path,
     out: Path,
@@ -133,7 +127,7 @@ def train(
     batch_size: int = 32,
     limit: int | None = None,
     start: Path | None = None,
-    on_progress: OnProgress = lambda done, total, *facts: None,
+    progress: Progress = silent,
 ) -> Path:
     """Train on the first `limit` scenes of split "train"; return the weights' path, OUT/percept.safetensors.
 
@@ -153,7 +147,7 @@ def train(
         load_into(percept, expand(read_safetensors(start)), start)
     channels_last(percept.to(target))
     held = kept_out(len(scenes.numbers))
-    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, on_progress)
+    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, progress)
     percept.eval()
     calibrate(percept, scenes.take(np.flatnonzero(held)))
     weights = out / "percept.safetensors"
@@ -186,7 +180,7 @@ def _fit(
     data: tuple[Scenes, NDArray[np.int64]],
     settings: Settings,
     out: Path,
-    on_progress: OnProgress,
+    progress: Progress,
 ) -> None:
     scenes, rows = data
     percept.train()
@@ -197,7 +191,7 @@ def _fit(
     total = steps_an_epoch * settings.epochs
     checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
     first = load_checkpoint(checkpoint, *parts, asdict(settings), total)
-    losses = _Losses(first, total, on_progress)
+    losses = _Losses(first, total, progress)
     saved = time.monotonic()
     for step in range(first, total):
         epoch, place = divmod(step, steps_an_epoch)
@@ -244,10 +238,10 @@ def _step(
 class _Losses:
     """The mean losses since the last report, every EVERY steps: reading a loss stalls the device."""
 
-    def __init__(self, first: int, total: int, on_progress: OnProgress) -> None:
-        self._on_progress, self._total = on_progress, total
+    def __init__(self, first: int, total: int, progress: Progress) -> None:
+        self._progress, self._total = progress, total
         self._losses: list[Loss] = []
-        on_progress(first, total)
+        progress(STEPS, first, total)
 
     def add(self, step: int, loss: Loss) -> None:
         """Add the losses of one step."""
@@ -257,4 +251,4 @@ class _Losses:
         mean = [float(torch.stack(parts).mean()) for parts in zip(*self._losses, strict=True)]
         self._losses = []
         text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
-        self._on_progress(step + 1, self._total, text)
+        self._progress(STEPS, step + 1, self._total, text)

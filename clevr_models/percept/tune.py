@@ -13,9 +13,10 @@ from trex.artifacts.weights import compact, expand, load_into
 from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import SHIPPED, Percept
-from trex.clevr_models.percept.train import WEIGHT_DECAY, OnProgress, batch_loss
+from trex.clevr_models.percept.train import WEIGHT_DECAY, batch_loss
 from trex.clevr_models.percept.training_data import Scenes, kept_out
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress, silent
 
 LEAST = 25  # ordinary scenes, of which every 25th is kept out for the calibration
 
@@ -31,7 +32,7 @@ def tune(
     batch_size: int,
     rate: float,
     device: str = "cpu",
-    on_progress: OnProgress = lambda done, total, *facts: None,
+    progress: Progress = silent,
 ) -> Percept:
     """A tuned copy of `start` on the CPU, calibrated anew, with its weights as they would be stored.
 
@@ -63,7 +64,7 @@ def tune(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
         optimizer.step()
-        on_progress(step + 1, steps * epochs)
+        progress("steps of this model", step + 1, steps * epochs)
     percept.to("cpu")
     calibrate(percept, ordinary.take(np.flatnonzero(held)))
     load_into(percept, expand(compact(percept)), SHIPPED)

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress, silent
 from trex.mnist_models.pictures import DataSet, planes
 
 CHECKPOINT_S = 60.0
 MAX_THREADS = 1024
-Losses = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,6 @@ class Settings:
         return n_images // self.batch_size * self.epochs
 
 
-class Status(NamedTuple):
-    """A training's progress, and the losses of its last step."""
-
-    step: int
-    total: int
-    epoch: int
-    epochs: int
-    losses: Losses
-
-
-Progress = Callable[[Status], None]
 OnEpoch = Callable[[int, Mapping[str, nn.Module]], None]
 
 
@@ -76,10 +65,6 @@ class Training(NamedTuple):
     modules: Mapping[str, nn.Module]
     optimizers: Mapping[str, torch.optim.Optimizer]
     step: Callable[[Batch], dict[str, Tensor]]
-
-
-def silent(status: Status) -> None:
-    """Ignore progress."""
 
 
 def check_number(name: str, value: int, least: int, most: int) -> None:
@@ -139,8 +124,9 @@ def fit(
             if is_last or time.monotonic() - saved > CHECKPOINT_S:
                 save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
                 saved = time.monotonic()
-            values = {name: float(value.detach()) for name, value in losses.items()}
-            progress(Status(step + 1, settings.n_steps(len(data.images)), epoch + 1, settings.epochs, values))
+            facts = [f"{name} {float(value.detach()):.4f}" for name, value in losses.items()]
+            of = settings.n_steps(len(data.images))
+            progress("training steps", step + 1, of, f"epoch {epoch + 1}/{settings.epochs}", *facts)
     for module in training.modules.values():
         module.eval().requires_grad_(False)
     return training

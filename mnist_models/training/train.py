@@ -14,6 +14,7 @@ from torch import nn
 from trex.artifacts.card import Card, card_path, read_card
 from trex.artifacts.weights import compact, expand, load_into, write_safetensors
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import Progress, silent
 from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, DECODERS, LATENT
 from trex.mnist_models.datasets import DATASETS, load_data
 from trex.mnist_models.load import SUFFIX
@@ -21,7 +22,7 @@ from trex.mnist_models.networks.autoencoders import BetaVae, Vae
 from trex.mnist_models.pictures import DataSet, chosen_classes, split_tracks, with_classes
 from trex.mnist_models.training.classifiers import classifier_training
 from trex.mnist_models.training.decoders import BetaVaeSettings, beta_vae_training, gan_training, vae_training
-from trex.mnist_models.training.loop import Progress, Settings, Training, check_settings, fit, silent
+from trex.mnist_models.training.loop import Settings, Training, check_settings, fit
 from trex.mnist_models.training.plan import Plan, check_plan, command, model_name, settings_of
 from trex.mnist_models.training.quality import Figures, active_latents, classifier_figures, vae_figures
 

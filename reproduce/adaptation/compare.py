@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reproduce.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats, Numbers
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.models import DecoderRenderer, DigitClassifier
@@ -21,7 +22,6 @@ AGREED = 0.6  # the committee sees no digit if its most probable one is less pro
 BATCH = 250
 MAX_DRAWS = 1_000_000
 Pictures = NDArray[np.float32]  # (N, 1, 28, 28) in [0, 1]
-OnProgress = Callable[[str, int, int], None]  # (what, done, of)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Comparison:
     no_digit: int  # drawings in which the committee sees none
 
 
-def compare(request: Request, on_progress: OnProgress) -> Comparison:
+def compare(request: Request, progress: Progress) -> Comparison:
     """Score all networks; InputError for a model or generator that is not of MNIST's digits, or without a pair."""
     if not request.pairs or request.draws < 1:
         raise InputError(f"{len(request.pairs)} pairs and {request.draws} draws; both must be at least 1")
@@ -62,7 +62,7 @@ def compare(request: Request, on_progress: OnProgress) -> Comparison:
     test = load_data("mnist", "test", request.data)
     pictures = (test.images[:, None] / np.float32(255.0)).astype(np.float32)
     on_test = {
-        name: Answers(_log_probs(networks[name], pictures, on_progress), test.labels.astype(np.int64))
+        name: Answers(_log_probs(networks[name], pictures, progress), test.labels.astype(np.int64))
         for name in sum(request.pairs, ())
     }
     contrasts = tuple(Contrast(on_test[source], on_test[adapted]) for source, adapted in request.pairs)
@@ -72,9 +72,9 @@ def compare(request: Request, on_progress: OnProgress) -> Comparison:
     with torch.inference_mode():
         parts = [decoder.pixels(torch.from_numpy(z[k : k + BATCH]).float()) for k in range(0, len(z), BATCH)]
     drawings = torch.cat(parts).numpy()
-    truth = committee_truth([_log_probs(networks[name], drawings, on_progress) for name in request.committee])
+    truth = committee_truth([_log_probs(networks[name], drawings, progress) for name in request.committee])
     on_drawn = {
-        name: Answers(_log_probs(networks[name], drawings, on_progress), truth)
+        name: Answers(_log_probs(networks[name], drawings, progress), truth)
         for name in sum(request.pairs, ())
     }
     drawn = tuple(Contrast(on_drawn[source], on_drawn[adapted]) for source, adapted in request.pairs)
@@ -105,11 +105,11 @@ def _decoder(name: str) -> DecoderRenderer:
     return decoder
 
 
-def _log_probs(network: DigitClassifier, pictures: Pictures, on_progress: OnProgress) -> Floats:
+def _log_probs(network: DigitClassifier, pictures: Pictures, progress: Progress) -> Floats:
     """(N, 10), in batches: a search scores pictures one at a time, which may differ in the last bits."""
     rows = []
     with torch.inference_mode():
         for k in range(0, len(pictures), BATCH):
             rows.append(network.differentiable_log_probs(torch.from_numpy(pictures[k : k + BATCH])).numpy())
-            on_progress(f"{network.name}: pictures scored", min(k + BATCH, len(pictures)), len(pictures))
+            progress(f"{network.name}: pictures scored", min(k + BATCH, len(pictures)), len(pictures))
     return np.concatenate(rows)

@@ -18,13 +18,14 @@ from reproduce.datasets.domains import load_domain
 from trex.artifacts.card import Card, read_card
 from trex.artifacts.precision import half_precision, training_device
 from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
+from trex.foundation.progress import Progress, silent
 from trex.mnist_models.card import ARCHITECTURES
 from trex.mnist_models.load import SUFFIX, trained_models
 from trex.mnist_models.networks.classifiers import LeNet
 from trex.mnist_models.pictures import DataSet
 from trex.mnist_models.published import SOURCES
 from trex.mnist_models.training.classifiers import nll_loss
-from trex.mnist_models.training.loop import Batch, Progress, Training, check_settings, fit, placed, silent
+from trex.mnist_models.training.loop import Batch, Training, check_settings, fit, placed
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import check_out, is_done, plain
 

@@ -45,7 +45,6 @@ def adda(
     from reproduce.adaptation.train import train_pair
     from trex.artifacts.card import read_card
     from trex.mnist_models.load import trained_models
-    from trex.mnist_models.training.loop import Status
 
     folder = out or trained_models()
     plan = AdaptationPlan(
@@ -63,12 +62,7 @@ def adda(
     )
     note(f"writing to {folder}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
-
-        def on_progress(status: Status) -> None:
-            losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
-            display.show("training steps", status.step, status.total, *losses)
-
-        pair = train_pair(plan, folder, on_progress)
+        pair = train_pair(plan, folder, display.show)
     trained = {"source": pair.source, "adapted": pair.adapted}
     document: dict[str, object] = {
         name: {"weights": str(path), "figures": read_card(path)["figures"]} for name, path in trained.items()

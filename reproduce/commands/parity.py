@@ -29,7 +29,7 @@ def parity(
     for name in presets:
         preset_named(name)  # InputError for an unknown one, before anything is read
     with display_until_stopped("every picture that was rendered is kept") as display:
-        page = write_parity_page(dataset, out, presets=presets, on_progress=display.show)
+        page = write_parity_page(dataset, out, presets=presets, progress=display.show)
     print_result({"page": str(page)}, f"page: {page}", as_json)
 
 

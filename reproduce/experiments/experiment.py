@@ -24,7 +24,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.place import RUNS
 from trex.runs.trust import trusted_plan
 from trex.search.cost import cpu_s_of
-from trex.search.progress import Progress
+from trex.search.progress import Watcher
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
 from trex.trials.baseline.baseline import Baseline
@@ -131,7 +131,7 @@ def run_experiment(
     only: Sequence[str],
     overrides: Sequence[str],
     out: Path | None,
-    progress: Callable[[str], Progress],
+    progress: Callable[[str], Watcher],
     on_progress: OnProgress,
     train: Callable[[str], None],
     dataset: Path | None = None,
@@ -169,7 +169,7 @@ def _carry_out(
     query: Path,
     resolved: Mapping[tuple[str, ...], Query],
     folder: Path,
-    progress: Callable[[str], Progress],
+    progress: Callable[[str], Watcher],
 ) -> CellResult:
     """The result of the first way that finds anything, or else of the last."""
     for number, way in enumerate(cell.ways):

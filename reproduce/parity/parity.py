@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from reproduce.parity.page import write_page, write_table
@@ -13,13 +12,13 @@ from trex.clevr_models.interface.bound import ClevrModel
 from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.datasets.tally import Tally
+from trex.foundation.progress import Progress, silent
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
 from trex.worlds.asking import answers_to
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
-OnProgress = Callable[[str, int, int, str], None]  # (step, done, total, name of the last one)
 TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
 
 
@@ -30,7 +29,7 @@ def write_parity_page(
     presets: Sequence[str] = PRESETS,
     table: Path | None = None,
     *,
-    on_progress: OnProgress = lambda step, done, total, last: None,
+    progress: Progress = silent,
 ) -> Path:
     """Write the page of pairs (out/index.html) and the table (out/table.md, and `table` if given).
 
@@ -41,12 +40,8 @@ def write_parity_page(
     tally = Tally()
     pictures = read_official(data, tally=tally)
     questions = read_questions(data, pictures)
-    pairs = {name: render_pairs(pictures, name, out / "pictures", on_progress) for name in presets}
-    rows = [
-        row
-        for named in loaded.items()
-        for row in judge(named, pictures, questions, pairs, partial(on_progress, f"questioned, {named[0]}"))
-    ]
+    pairs = {name: render_pairs(pictures, name, out / "pictures", progress) for name in presets}
+    rows = [row for named in loaded.items() for row in judge(named, pictures, questions, pairs, progress)]
     for path in filter(None, (out / "table.md", table)):
         write_table(path, pictures, pairs, rows, tally.sentences)
     page = out / "index.html"
@@ -55,7 +50,7 @@ def write_parity_page(
 
 
 def render_pairs(
-    pictures: Sequence[OfficialPicture], preset: str, kept: Path, on_progress: OnProgress
+    pictures: Sequence[OfficialPicture], preset: str, kept: Path, progress: Progress
 ) -> list[Pair]:
     """Render every scene at a preset and pair it with its official picture; reuses pictures in the folder `kept`."""
     pairs = []
@@ -65,7 +60,7 @@ def render_pairs(
             pixels = cache.render([picture.scene])[0].pixels
             pairs.append(make_pair(picture.pixels, pixels))
             alike = f"SSIM {pairs[-1].ssim:.3f}, pixel error {pairs[-1].error:.2f} of 255"
-            on_progress(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
+            progress(f"rendered at {preset}", number, len(pictures), f"{picture.name}, {alike}")
     return pairs
 
 
@@ -74,7 +69,7 @@ def judge(
     pictures: Sequence[OfficialPicture],
     questions: Sequence[AskedQuestion],
     pairs: dict[str, list[Pair]],
-    on_progress: Callable[[int, int, str], None],
+    progress: Progress,
 ) -> list[PresetParity]:
     """A model's answers to the same questions on official and re-rendered pictures, by preset and question source."""
     name, model = named
@@ -85,5 +80,5 @@ def judge(
         for preset, rendered in pairs.items():
             found = answers_to(model, rendered[at].pixels, asked)
             answers[preset].append(PictureAnswers(tuple(asked), official, found))
-        on_progress(at + 1, len(pictures), picture.name)
+        progress(f"questioned, {name}", at + 1, len(pictures), picture.name)
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]

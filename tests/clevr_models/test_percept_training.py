@@ -23,6 +23,7 @@ from trex.clevr_models.percept.object_table import find_peaks
 from trex.clevr_models.percept.train import Labels, grid_loss
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import silent
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -69,9 +70,9 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(dataset: Path, out: Path, seed: int = 1, on_progress: Callable[..., None] = lambda *_: None) -> Path:
+def run(dataset: Path, out: Path, seed: int = 1, progress: Callable[..., None] = silent) -> Path:
     return train_percept.train(
-        dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, on_progress=on_progress
+        dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, progress=progress
     )
 
 
@@ -86,7 +87,7 @@ def test_a_killed_run_resumes_to_the_same_weights(
     unbroken = run(dataset, tmp_path / "unbroken")
     assert read_card(unbroken)["sha256"] != ""
 
-    def dies(done: int, *_: object) -> None:
+    def dies(step: str, done: int, *_: object) -> None:
         if done == 5:  # the checkpoint is of the step before
             raise _Killed
 
@@ -94,10 +95,10 @@ def test_a_killed_run_resumes_to_the_same_weights(
         patch.setattr(train_percept, "CHECKPOINT_S", -1.0)
         patch.setattr(train_percept, "EVERY", 1)
         with pytest.raises(_Killed):
-            run(dataset, tmp_path / "broken", on_progress=dies)
+            run(dataset, tmp_path / "broken", progress=dies)
     assert not (tmp_path / "broken" / "percept.safetensors").exists()
     told: list[int] = []
-    resumed = run(dataset, tmp_path / "broken", on_progress=lambda done, *_: told.append(done))
+    resumed = run(dataset, tmp_path / "broken", progress=lambda _, done, *facts: told.append(done))
     assert told == [4, 6]  # it goes on after the fourth step, and does not begin anew
     assert read_card(resumed)["sha256"] == read_card(unbroken)["sha256"]
     with pytest.raises(RunError, match="other settings"):

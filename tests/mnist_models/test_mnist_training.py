@@ -19,7 +19,6 @@ from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
-from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.plan import BetaVaePlan
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import Plan, model_name, train
@@ -57,8 +56,8 @@ class _Killed(Exception):
 def killed_after(monkeypatch: pytest.MonkeyPatch, given: Plan, out: Path, steps: int) -> None:
     """Run, and die after so many steps, the checkpoint of the last whole one on the disk."""
 
-    def dies(status: Status) -> None:
-        if status.step == steps:
+    def dies(step: str, done: int, *_: object) -> None:
+        if done == steps:
             raise _Killed
 
     with monkeypatch.context() as patch:
@@ -78,7 +77,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(
     torch.manual_seed(99)  # whatever state the caller is in
     killed_after(monkeypatch, given, tmp_path / "broken", 3)
     steps: list[int] = []
-    resumed = train(given, tmp_path / "broken", progress=lambda status: steps.append(status.step))
+    resumed = train(given, tmp_path / "broken", progress=lambda _, step, *facts: steps.append(step))
     assert steps[0] == 4  # it did go on, and did not begin anew
     assert read_card(resumed)["sha256"] == unbroken["sha256"]
     assert sorted(path.suffix for path in resumed.parent.iterdir()) == [".json", ".safetensors"]
@@ -116,7 +115,7 @@ def test_a_finished_training_is_not_repeated_nor_overwritten(folder: Path, tmp_p
     path = train(given, tmp_path)
     before = path.read_bytes()
 
-    def never(status: Status) -> None:
+    def never(*_: object) -> None:
         raise AssertionError("trained again")
 
     assert train(given, tmp_path, progress=never) == path

@@ -156,7 +156,7 @@ def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
     for _ in range(2):
         page = write_parity_page(
             folder, tmp_path / "out", ["some-model"], ["reference", "fast"], tmp_path / "PARITY.md",
-            on_progress=lambda *step: told.append(step),
+            progress=lambda *step: told.append(step),
         )  # fmt: skip
     assert len(rendered) == 4  # two scenes, two presets
     text, table = page.read_text(), (tmp_path / "PARITY.md").read_text()

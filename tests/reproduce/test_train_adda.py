@@ -23,7 +23,6 @@ from trex.foundation.errors import InputError, RunError
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training import loop as training
-from trex.mnist_models.training.loop import Status
 from trex.mnist_models.training.quality import classifier_figures
 
 pytestmark = pytest.mark.usefixtures("one_thread", "few_typeset")
@@ -63,8 +62,8 @@ def killed_after(
 ) -> None:
     """Die after this step of the training of so many steps, the checkpoint of the last whole one on the disk."""
 
-    def dies(status: Status) -> None:
-        if (status.step, status.total) == (step, total):
+    def dies(what: str, *counts: object) -> None:
+        if counts[:2] == (step, total):
             raise _Killed
 
     with monkeypatch.context() as patch:
@@ -83,7 +82,7 @@ def test_killed_in_either_training_it_resumes_to_the_same_weights(
     assert not list((tmp_path / "broken").glob("*.json"))
     killed_after(monkeypatch, given, tmp_path / "broken", 3, 5)
     steps: list[int] = []
-    pair = train_pair(given, tmp_path / "broken", lambda status: steps.append(status.step))
+    pair = train_pair(given, tmp_path / "broken", lambda _, step, *facts: steps.append(step))
     assert steps == [4, 5] and hashes(pair) == unbroken
     assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == [
         "typeset-mnist-adda-1.json",
@@ -99,7 +98,7 @@ def test_the_seed_decides_the_weights_and_a_finished_pair_is_kept(folder: Path, 
     other = hashes(train_pair(plan(folder, seed=2), tmp_path / "a"))
     assert not set(other) & set(first)
 
-    def never(status: Status) -> None:
+    def never(*_: object) -> None:
         raise AssertionError("trained again")
 
     assert hashes(train_pair(plan(folder), tmp_path / "a", never)) == first

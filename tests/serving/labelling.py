@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.serving.served import Answer, Site, answering
-from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
+from tests.worlds.repair_toy import toy, toy_folder, toy_query
+from trex.foundation.progress import silent
 from trex.labelling.label_app import make_label_app
 from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown

@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from trex.foundation.progress import Progress, silent
 from trex.inference.rng import stream
 from trex.mnist_models.models import Autoencoder, DigitClassifier
 from trex.mnist_models.networks.autoencoders import Posterior
 from trex.mnist_models.pictures import DataSet, data_hash
 from trex.repair.decoders.loaded import Loaded
-from trex.repair.domain import Progress, Voters
+from trex.repair.domain import Voters
 from trex.repair.folder import RepairFolder, create
 from trex.repair.settings import DecoderQuery, repair_query
 from trex.repair.steps import Folder, label
@@ -127,10 +128,6 @@ def toy_query(**changes: object) -> DecoderQuery:
 def toy_folder(path: Path, loaded: Loaded, query: DecoderQuery | None = None) -> RepairFolder:
     """A repair of the toy in this folder, begun or opened."""
     return create(path, TOML, query or toy_query(), loaded.sources)
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 def tree(path: Path) -> dict[str, bytes]:

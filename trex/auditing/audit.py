@@ -43,6 +43,7 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
+from trex.foundation.progress import Progress, silent
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
 from trex.runs.manifest import answers_alike
@@ -51,7 +52,6 @@ from trex.scenes.scene import Scene
 from trex.trials.lines import Lines
 
 T = TypeVar("T")
-OnProgress = Callable[[str, int, int], None]  # step, done, of
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,7 @@ class Grouped:
         return [one.family for one in self.results]
 
 
-def audit(
-    work: Work, on_progress: OnProgress = lambda step, done, of: None, crew: Crew | None = None
-) -> Audit:
+def audit(work: Work, progress: Progress = silent, crew: Crew | None = None) -> Audit:
     """Audit a model, or go on with an audit that was stopped; a finished one is only read. By default, all of it here.
 
     InputError if the folder holds anything else, or an audit with other settings; RunInUse if a process audits there.
@@ -111,7 +109,7 @@ def audit(
     lock = _open(work)
     try:
         with Opened(work) as opened:
-            return _carried_out(opened, crew or Here(opened), on_progress)
+            return _carried_out(opened, crew or Here(opened), progress)
     finally:
         os.close(lock)
 
@@ -165,11 +163,11 @@ def _begun_only(folder: Path) -> bool:
     return holds_only(folder, (LOCK, FRESH_SIZE, MANIFEST))
 
 
-def _carried_out(opened: Opened, crew: Crew, on_progress: OnProgress) -> Audit:
+def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     work = opened.work
     folder, asker, settings = work.folder, work.asker, work.settings
-    swept, *further = [_examined(one, folder, crew, on_progress) for one in work.sweeps]
-    grouped = grouped_scenes(work, opened.bank, swept, on_progress)
+    swept, *further = [_examined(one, folder, crew, progress) for one in work.sweeps]
+    grouped = grouped_scenes(work, opened.bank, swept, progress)
     fresh = examined_scenes(opened.bank, work.total, further[0]) if further else []
     memberships = memberships_of(grouped.families, grouped.held_out)
     held_out = grouped.rows[settings.scenes :]
@@ -178,11 +176,11 @@ def _carried_out(opened: Opened, crew: Crew, on_progress: OnProgress) -> Audit:
         Confirm(number, one.family, one.askable[: settings.tested])
         for number, one in enumerate(grouped.results)
     ]
-    tested = _completed(folder / TESTS, TESTED, tests, crew, partial(on_progress, "families"))
+    tested = _completed(folder / TESTS, TESTED, tests, crew, partial(progress, "families"))
     found = findings(grouped.results, tested, memberships, settings.severity)
     chosen = [one for one in found if one.is_confirmed]
     members = [Probe(one.number, one.family, known_failures(one, scenes)) for one in chosen]
-    probes = _completed(folder / PROBES, PROBED, members, crew, partial(on_progress, "probes"))
+    probes = _completed(folder / PROBES, PROBED, members, crew, partial(progress, "probes"))
     return Audit(
         folder,
         settings,
@@ -206,15 +204,15 @@ def _in_fresh(
     return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
-def _examined(sweep: SweepLog, folder: Path, crew: Crew, on_progress: OnProgress) -> list[Examined]:
+def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> list[Examined]:
     """The log of a sweep, completed; a kill costs BATCH scenes at most."""
     n = len(sweep.members)
     with Lines(folder / sweep.log, EXAMINED) as log:
         missing = sweep.members[len(log.values) :]
         units = [Examine(missing[at : at + BATCH]) for at in range(0, len(missing), BATCH)]
-        on_progress(sweep.step, len(log.values), n)
+        progress(sweep.step, len(log.values), n)
         for _ in crew.do(units, log):
-            on_progress(sweep.step, len(log.values), n)
+            progress(sweep.step, len(log.values), n)
         return list(log.values)
 
 
@@ -224,23 +222,23 @@ def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> lis
     return [(Facts(scene, one.shares, one.hiders), one) for scene, one in zip(scenes, examined, strict=True)]
 
 
-def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], on_progress: OnProgress) -> Grouped:
+def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], progress: Progress) -> Grouped:
     """The families of a finished sweep; a function of its lines alone."""
     rows = examined_scenes(bank, 0, swept[: work.total])
     scenes = situations(rows, work.asker)
     training, held_out = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
-    on_progress("rules", 0, 1)
+    progress("rules", 0, 1)
     return Grouped(rows, training, held_out, in_held_out(discover(training, work.prior.vocabulary), held_out))
 
 
 def _completed(
-    path: Path, codec: Codec[T], units: Sequence[Unit[T]], crew: Crew, on_progress: Callable[[int, int], None]
+    path: Path, codec: Codec[T], units: Sequence[Unit[T]], crew: Crew, progress: Callable[[int, int], None]
 ) -> list[T]:
     """The rows of a log, those of all units among them."""
     with Lines(path, codec) as log:
-        on_progress(0, len(units))
+        progress(0, len(units))
         for done in crew.do(units, log):
-            on_progress(done, len(units))
+            progress(done, len(units))
         return list(log.values)
 
 

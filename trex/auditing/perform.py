@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, OnProgress, audit
+from trex.auditing.audit import Audit, audit
 from trex.auditing.beside import Beside, beside, read_other
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.not_found import LookedFor
@@ -21,6 +21,7 @@ from trex.auditing.work import Work
 from trex.bank.named import bank_world, world_query
 from trex.foundation.errors import InputError
 from trex.foundation.junit import check_junit, write_junit
+from trex.foundation.progress import Progress
 from trex.query.schema import SceneSection
 from trex.query.shape_cards import named_card
 from trex.runs.place import RUNS
@@ -82,7 +83,7 @@ class AuditResult:
 
 def perform(
     options: AuditOptions,
-    on_progress: OnProgress,
+    progress: Progress,
     on_begin: Callable[[Path], None] = lambda folder: None,
     *,
     work: Work | None = None,
@@ -99,10 +100,10 @@ def perform(
     work = work or work_of(options)
     other = None if options.beside is None else read_other(options.beside, work.settings)
     on_begin(work.folder)
-    done = audit(work, on_progress, crew)
+    done = audit(work, progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     template = SearchTemplate(work.settings, scene, options.model, options.asked)
-    leads = write_leads(work.folder, done.hints, template, options.searched, on_progress)
+    leads = write_leads(work.folder, done.hints, template, options.searched, progress)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))

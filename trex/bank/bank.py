@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
 from trex.bank.store import PATIENCE_S, BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
+from trex.foundation.progress import Progress, silent
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
 from trex.query.schema import RenderSection
@@ -28,7 +29,6 @@ from trex.worlds.world import Plan, open_renderer
 
 log = logging.getLogger(__name__)
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
-OnProgress = Callable[[int, int], None]  # members sound so far, members in all
 
 
 class Bank:
@@ -112,7 +112,7 @@ class Bank:
             self._note(n)
         return n
 
-    def render(self, n: int, on_progress: OnProgress = lambda done, total: None) -> None:
+    def render(self, n: int, progress: Progress = silent) -> None:
         """Render the missing ones of members 0 to n - 1, and check the others; a kill costs one batch at most.
 
         Programs that fill the same bank at once share the work. Errors as from `renderer`.
@@ -133,7 +133,7 @@ class Bank:
                         self._cache.render(self.scenes(batch))
                         locks.free(batch.start)
                         done += len(batch)
-                        on_progress(done, n)
+                        progress("scenes in the bank", done, n)
                     batches = others
         finally:
             with suppress(OSError, TrexError):

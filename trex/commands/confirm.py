@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,9 +50,7 @@ def confirm(
     if trust:
         trust_runs(runs)
     with display_until_stopped("every scene that was done is kept") as display:
-        done = confirm_runs(
-            runs, ConfirmOptions(preset, top, device), partial(display.show, "scenes confirmed")
-        )
+        done = confirm_runs(runs, ConfirmOptions(preset, top, device), display.show)
     reports = [renew_report(folder.path).report for folder, _ in done]
     print_result(_json(done), _text(done, reports), as_json)
 

@@ -132,19 +132,12 @@ def _train(plan: Plan, out: Path | None, as_json: bool) -> None:
 
     from trex.artifacts.card import read_card
     from trex.mnist_models.load import trained_models
-    from trex.mnist_models.training.loop import Status
     from trex.mnist_models.training.train import train
 
     folder = out or trained_models()
     note(f"writing to {folder}")
     with display_until_stopped("the training up to its last checkpoint is kept") as display:
-
-        def on_progress(status: Status) -> None:
-            losses = [f"{name} {value:.4f}" for name, value in status.losses.items()]
-            epoch = f"epoch {status.epoch}/{status.epochs}"
-            display.show("training steps", status.step, status.total, epoch, *losses)
-
-        weights = train(plan, folder, on_progress)
+        weights = train(plan, folder, display.show)
     figures = read_card(weights)["figures"]
     words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
     print_result({"weights": str(weights), "figures": figures}, words, as_json)

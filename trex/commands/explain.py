@@ -127,7 +127,7 @@ def explain(options: ExplainCommand, session: Session) -> ExplainedRun | Explain
         options.refuse(["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
     from trex.commands.results.explaining import explain_with_report
     from trex.commands.shell.trust import trust_runs
-    from trex.finding.watchers import NO_LARGE
+    from trex.finding.page_pictures import NO_LARGE
 
     if options.trust:
         trust_runs([options.run])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,11 +65,11 @@ def models_fetch(
         raise unknown("model", name, FETCHED)
     with Display() as display:
 
-        def mebibytes(done: int, total: int | None) -> None:
+        def mebibytes(step: str, done: int, total: int | None, /, *facts: str) -> None:
             display.show(f"MiB of {name}", done // MIB, total // MIB if total else None)
 
         if name == "relation-network":
-            paths = fetch_relation_network(source, progress=partial(display.show, "files taken"))
+            paths = fetch_relation_network(source, progress=display.show)
         else:
             paths = (
                 fetch_iep(source, progress=mebibytes)
@@ -145,10 +144,9 @@ def models_verify(
     from trex.worlds.world import open_model
 
     with display_until_stopped("every answer is kept") as display:
-        on_progress = partial(display.show, "pictures scored")
         options = QuestionOptions(tuple(split or ()), limit, phrased)
         model = open_model(name, model_options(endpoint, max_requests, trust_remote_code))
-        check = verify(model, dataset, options, on_progress, published)
+        check = verify(model, dataset, options, display.show, published)
     print_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
     if check.outcome == FAILED:
         raise typer.Exit(OURS)

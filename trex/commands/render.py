@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,7 +121,7 @@ def dataset(
 
     plan = DatasetPlan(scenes, seed, split, object_range(objects), preset, questions_per_scene)
     with display_until_stopped("every scene that was rendered is kept") as display:
-        file = render_dataset(out, plan, device, processes, partial(display.show, "scenes rendered"))
+        file = render_dataset(out, plan, device, processes, display.show)
     print_result({"scenes": str(file)}, f"scenes: {file}", as_json)
 
 
@@ -155,7 +154,7 @@ def bank(
     section = RenderSection(preset=preset, device=device, processes=processes)
     kept = "every scene that was rendered is kept"
     with display_until_stopped(kept) as display, bank_of(prior, section, bank, seed=seed) as opened:
-        opened.render(scenes, lambda done, total: display.show("scenes in the bank", done, total))
+        opened.render(scenes, display.show)
         document = _rendered(opened)
     print_result(document, _rendered_words(document), as_json)
 

@@ -17,7 +17,7 @@ from trex.query.shipped import query_path
 
 if TYPE_CHECKING:
     from trex.commands.results.repair import Repair
-    from trex.repair.domain import Progress
+    from trex.foundation.progress import Progress
     from trex.repair.files import Found
 
 repair_app = typer.Typer(

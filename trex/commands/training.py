@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +49,7 @@ def train_clevr(
             batch_size=batch_size,
             limit=limit,
             start=start,
-            on_progress=partial(display.show, "training steps"),
+            progress=display.show,
         )
     words = ""
     if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -19,6 +19,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import open_regular, read_text, write_atomic
 from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
+from trex.foundation.progress import Progress, silent
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
 from trex.scenes.clevr_format.json_files import write_items
@@ -31,7 +32,6 @@ from trex.scenes.scene import Scene
 
 MAX_SCENES = 10_000_000  # scenes per split
 BATCH = 16  # scenes rendered between two writes
-OnProgress = Callable[[int, int], None]  # scenes done, scenes in all
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def render_dataset(
     plan: DatasetPlan,
     device: str = "auto",
     processes: int | None = None,
-    on_progress: OnProgress = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Path:
     """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
@@ -99,7 +99,7 @@ def render_dataset(
         begun = _whole_lines(log, lines)
         with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
-            _render_rest(out, plan, renderer, log, begun, on_progress)
+            _render_rest(out, plan, renderer, log, begun, progress)
     return _finish(out, plan, lines)
 
 
@@ -140,17 +140,17 @@ def _render_rest(
     renderer: BlenderRenderer,
     log: BinaryIO,
     index: int,
-    on_progress: OnProgress,
+    progress: Progress,
 ) -> None:
     scenes = _scenes(plan, index)
-    on_progress(min(index, plan.n), plan.n)
+    progress("scenes rendered", min(index, plan.n), plan.n)
     while batch := list(islice(scenes, BATCH)):
         for scene, picture in zip(batch, renderer.render(batch), strict=True):
             _write_one(out, plan, index, scene, picture, log)
             index += 1
         log.flush()
         os.fsync(log.fileno())
-        on_progress(index, plan.n)
+        progress("scenes rendered", index, plan.n)
 
 
 def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:

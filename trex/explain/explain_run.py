@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from trex.explain.explain_scene import explain_scene, is_complete
 from trex.explain.explanation import Explanation
@@ -14,28 +13,14 @@ from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.progress import Progress
+from trex.foundation.words import counted
 from trex.query.target import leaves_answer_open
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
 from trex.trials.hits import stored_hits
 from trex.worlds.world import OpenWorld
-
-
-class ExplainProgress(Protocol):
-    """Receives progress updates while scenes are explained."""
-
-    def begin(self, number: int, total: int) -> None:
-        """Called when scene `number` of `total` (from 1) begins."""
-        ...
-
-    def pictures(self, count: int) -> None:
-        """Called after `count` more pictures of the scene are scored."""
-        ...
-
-    def done(self) -> None:
-        """Called after the explanation is written."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +37,7 @@ class Explained:
 
 
 def explain(
-    path: Path, options: ExplainOptions, watcher: ExplainProgress, processes: int | None = None
+    path: Path, options: ExplainOptions, progress: Progress, processes: int | None = None
 ) -> Explained:
     """Explain the hits of a run; explanations that exist are not repeated.
 
@@ -68,25 +53,44 @@ def explain(
             check_free(path)
             _prepare(folder, old)
             with open_world(folder, processes) as world:
-                old = _make(world, folder, found, old, options, watcher)
+                old = _make(world, folder, found, old, options, progress)
         return Explained(path, tuple(made for made in old if made is not None))
 
 
 def _make(
     world: OpenWorld, folder: RunFolder, found: Sequence[Hit], old: Sequence[Explanation | None],
-    options: ExplainOptions, watcher: ExplainProgress,
+    options: ExplainOptions, progress: Progress,
 ) -> list[Explanation | None]:  # fmt: skip
-    scores = open_scores(world, folder, watcher.pictures)
+    shown = _Shown(progress, len(found))
+    scores = open_scores(world, folder, shown.pictures_scored)
     made: list[Explanation | None] = []
     for number, (scene, before) in enumerate(zip(found, old, strict=True), start=1):
-        watcher.begin(number, len(found))
+        shown.show(number - 1)
         is_done = is_complete(before, options, scores.is_torn)
         after = before if is_done else explain_scene(scores, scene, options, before)
         if after is not None and after != before:
             write_atomic(explanation_path(folder, after.picture), CODEC.text(after).encode())
         made.append(after)
-        watcher.done()
+        shown.show(number)
     return made
+
+
+@dataclass
+class _Shown:
+    """Counts the pictures scored for all scenes so far, and shows them with the scenes explained."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+    pictures: int = 0
+
+    def show(self, done: int) -> None:
+        self.done = done
+        self.progress("scenes explained", done, self.total, f"{counted(self.pictures, 'picture')} scored")
+
+    def pictures_scored(self, count: int) -> None:
+        self.pictures += count
+        self.show(self.done)
 
 
 def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:

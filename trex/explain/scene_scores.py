@@ -31,12 +31,12 @@ CACHE = "cache"  # below explanations/
 
 @dataclass(frozen=True)
 class SceneScores:
-    """The renderer and the model of a run, with a cache; calls `on_progress` with the number of pictures done."""
+    """The renderer and the model of a run, with a cache; `on_pictures` gets the number just scored."""
 
     world: OpenWorld
     folder: RunFolder
     cached: Scorer[Latent]
-    on_progress: Callable[[int], None]
+    on_pictures: Callable[[int], None]
 
     @property
     def batch(self) -> int:
@@ -72,7 +72,7 @@ class SceneScores:
     def fresh(self, scene: Scene) -> Score:
         """Score a scene rendered past the cache."""
         (scored,) = self.world.scorer.score([scene])
-        self.on_progress(1)
+        self.on_pictures(1)
         return self._score(scored)
 
     def outcomes(self, scenes: Sequence[Scene]) -> list[tuple[float, bool]]:
@@ -90,7 +90,7 @@ class SceneScores:
     def pixels(self, scene: Scene) -> Bytes:
         """The pixels (H, W, 3), 0-255; the picture stays in the cache only."""
         (picture,) = self.cached.renderer.render([scene])
-        self.on_progress(1)
+        self.on_pictures(1)
         return as_bytes(picture.pixels)
 
     def effects(self, scene: Scene, base: Score, sets: Sequence[tuple[Edit, ...]]) -> list[Effect]:
@@ -106,7 +106,7 @@ class SceneScores:
         found: list[Scored] = []
         for start in range(0, len(scenes), self.batch):
             found += self.cached.score(scenes[start : start + self.batch])
-            self.on_progress(len(found) - start)
+            self.on_pictures(len(found) - start)
         return found
 
     def _score(self, scored: Scored) -> Score:
@@ -141,11 +141,11 @@ class SceneScores:
         )
 
 
-def open_scores(world: OpenWorld, folder: RunFolder, on_progress: Callable[[int], None]) -> SceneScores:
+def open_scores(world: OpenWorld, folder: RunFolder, on_pictures: Callable[[int], None]) -> SceneScores:
     """The scores of a run's world, pictures cached below its explanations."""
     cache = CachedRenderer(cast(SceneRenderer, world.renderer), folder.path / FOLDER / CACHE)
     scorer = replace(world.scorer, renderer=cache)
-    return SceneScores(world, folder, scorer, on_progress)
+    return SceneScores(world, folder, scorer, on_pictures)
 
 
 def apply_all(scene: Scene, edits: Sequence[Edit]) -> Scene:

@@ -26,7 +26,7 @@ from trex.runs.sessions import session
 from trex.runs.trust import check_query, record_made_here, trust_query
 from trex.search.engine import Engine, InProcess
 from trex.search.lost_pictures import restore_pictures
-from trex.search.progress import Progress
+from trex.search.progress import Watcher
 from trex.search.render_speed import measured
 from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
@@ -71,7 +71,7 @@ def find(
     path: Path,
     overrides: Sequence[str],
     out: Path | None,
-    progress: Progress,
+    progress: Watcher,
     on_begin: OnBegin,
     pictures: Pictures | None = None,
 ) -> Outcome:
@@ -95,7 +95,7 @@ def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
 def find_query(
     source: QuerySource,
     run_dir: Path,
-    progress: Progress,
+    progress: Watcher,
     on_begin: OnBegin,
     pictures: Pictures | None = None,
 ) -> Outcome:
@@ -127,7 +127,7 @@ def find_query(
         return with_pictures(folder, done, pictures)
 
 
-def resume(path: Path, progress: Progress, on_begin: OnBegin, pictures: Pictures | None = None) -> Outcome:
+def resume(path: Path, progress: Watcher, on_begin: OnBegin, pictures: Pictures | None = None) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed.
 
     Lost and damaged pictures of its hits are rendered again.
@@ -143,7 +143,7 @@ def resume(path: Path, progress: Progress, on_begin: OnBegin, pictures: Pictures
         return with_pictures(folder, done, pictures)
 
 
-def run_to_end(engine: Engine, folder: RunFolder, progress: Progress) -> Outcome:
+def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher) -> Outcome:
     """Run the search of an open run folder on this engine to its end: draws, results, report."""
     with Journal(folder) as journal:
         with session(folder.path, journal), measured(folder.manifest.query, journal):
@@ -198,7 +198,7 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
     )
 
 
-def _begin(world: OpenWorld, folder: RunFolder, progress: Progress) -> Outcome:
+def _begin(world: OpenWorld, folder: RunFolder, progress: Watcher) -> Outcome:
     """Run the first session; if the renderer rejects the query before any draw, the folder is deleted again."""
     try:
         return run_to_end(InProcess(world, folder), folder, progress)

@@ -10,27 +10,34 @@ from typing import NamedTuple
 
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import TrexError
+from trex.foundation.progress import Progress
 from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.trials.confirm import ConfirmOptions, OnProgress, confirm_open
+from trex.trials.confirm import ConfirmOptions, confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
 from trex.worlds.latents import SCENES
 from trex.worlds.world import FAKE, Plan
 
 LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
+NO_LARGE = "--no-large skips this"  # the command line's hint
 MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
+def large_progress(progress: Progress, hint: str = "") -> Progress:
+    """Shows how many scenes are rendered large, and the `hint` to skip this."""
+    return lambda step, done, total, *facts: progress("large pictures for the page", done, total, hint)
+
+
 class Pictures(NamedTuple):
-    """What a run's page gets after the search; `on_progress` shows it, `on_problem` says why it could not be rendered.
+    """What a run's page gets after the search; `progress` shows it, `on_problem` says why it could not be rendered.
 
     `large`: the most confident hits again. The nearest misses, if there is no hit, it always gets.
     """
 
-    on_progress: OnProgress
+    progress: Progress
     on_problem: Callable[[str], None]
     large: bool
 
@@ -47,11 +54,11 @@ def with_pictures(folder: RunFolder, done: Outcome, pictures: Pictures | None) -
     return conclude_run(folder, run_draws(folder)) if is_new else done
 
 
-def render_large(folder: RunFolder, top: int, on_progress: OnProgress) -> bool:
+def render_large(folder: RunFolder, top: int, progress: Progress) -> bool:
     """Render the `top` most confident hits of a run at preset LARGE; False if nothing is missing or can be larger."""
     if not may_be_larger(folder.manifest) or _has_large(folder, top):
         return False
-    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), on_progress)
+    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), progress)
     return True
 
 
@@ -77,7 +84,7 @@ def _has_large(folder: RunFolder, top: int) -> bool:
 
 def _render_missing(folder: RunFolder, done: Outcome, pictures: Pictures) -> bool:
     if done.results.found:
-        return pictures.large and render_large(folder, MAX_LARGE, pictures.on_progress)
+        return pictures.large and render_large(folder, MAX_LARGE, pictures.progress)
     if has_misses(folder, done.results.nearest):
         return False
     keep_misses(folder, done.results.nearest)

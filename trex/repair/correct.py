@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trex.artifacts.weights import write_safetensors
-from trex.repair.domain import Bench, Plan, Progress, Right, domain_of
+from trex.foundation.progress import Progress
+from trex.repair.domain import Bench, Plan, Right, domain_of
 from trex.repair.files import Array, flags, ints, read_arrays, write_arrays
 from trex.repair.folder import PARTS
 from trex.repair.results import (

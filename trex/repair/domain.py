@@ -13,12 +13,12 @@ from typing import NamedTuple, Protocol
 
 from torch import nn
 
+from trex.foundation.progress import Progress
 from trex.repair.files import Array, Fields, Flags, Floats, Found, Ints, Sources
 from trex.repair.folder import Step
 from trex.repair.results import Component, Scenario
 from trex.repair.settings import RepairQuery, SceneQuery
 
-Progress = Callable[[str, int, int], None]  # what, done, total
 Right = Mapping[str, Flags]  # of each test, whether each picture, object or answer is right
 
 

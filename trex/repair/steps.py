@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress
 from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
-from trex.repair.domain import Progress, Voters, domain_of
+from trex.repair.domain import Voters, domain_of
 from trex.repair.files import Array, floats, read_arrays, write_arrays
 from trex.repair.folder import PARTS, RepairFolder
 from trex.repair.results import DistillResult

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from trex.foundation.percent import whole_percent
+from trex.foundation.progress import Progress
 
 if TYPE_CHECKING:
     from trex.pages.display import Display
@@ -37,8 +38,8 @@ class Status:
     wanted: int
 
 
-class Progress(Protocol):
-    """Receives progress updates of a search."""
+class Watcher(Protocol):
+    """Follows a search."""
 
     def update(self, status: Status) -> None:
         """Called after each write to the disk."""
@@ -54,6 +55,21 @@ class Silent:
 
     def update(self, status: Status) -> None:
         """Do nothing."""
+
+    def note(self, words: str) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class AsStep:
+    """Shows a search as a step, named by `prefix` and the phase, of longer work, whose model has been noted."""
+
+    prefix: str
+    progress: Progress
+
+    def update(self, status: Status) -> None:
+        """Show the phase."""
+        self.progress(f"{self.prefix}{PHASES[status.phase]}", status.done, status.total)
 
     def note(self, words: str) -> None:
         """Do nothing."""

@@ -20,7 +20,7 @@ from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PHASES, 
 from trex.runs.replay import checkpoint, independent_draws_of
 from trex.search.engine import Engine, Independent
 from trex.search.hits import Hits
-from trex.search.progress import Progress, Status
+from trex.search.progress import Status, Watcher
 from trex.search.sampling.calibration import calibration_latents
 from trex.search.sampling.decisions import (
     attempt_of,
@@ -47,7 +47,7 @@ class Search:
     that a resumed run decides as an uninterrupted one does.
     """
 
-    def __init__(self, folder: RunFolder, engine: Engine, journal: Journal, progress: Progress) -> None:
+    def __init__(self, folder: RunFolder, engine: Engine, journal: Journal, progress: Watcher) -> None:
         self._engine, self._journal, self._progress = engine, journal, progress
         self._target = folder.manifest.target
         self._query = folder.manifest.query

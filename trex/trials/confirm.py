@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,6 +13,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.inference.scoring import images
 from trex.inference.types import Floats
@@ -39,10 +40,6 @@ from trex.worlds.fingerprint import model_fingerprint, probe_probabilities_of
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
-
-OnProgress = Callable[
-    [int, int, str, str], None
-]  # scenes done, scenes in all, words on the last and on the next
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class _Task:
 
 
 def confirm(
-    paths: Sequence[Path], options: ConfirmOptions, on_progress: OnProgress
+    paths: Sequence[Path], options: ConfirmOptions, progress: Progress
 ) -> list[tuple[RunFolder, Confirmation]]:
     """Confirm the hits of each run; the first hit of every run comes before the second of any.
 
@@ -91,11 +88,11 @@ def confirm(
     """
     with ExitStack() as stack:
         folders = [stack.enter_context(open_run(path, for_writing=True)) for path in _different(paths)]
-        return confirm_open(folders, options, on_progress)
+        return confirm_open(folders, options, progress)
 
 
 def confirm_open(
-    folders: Sequence[RunFolder], options: ConfirmOptions, on_progress: OnProgress
+    folders: Sequence[RunFolder], options: ConfirmOptions, progress: Progress
 ) -> list[tuple[RunFolder, Confirmation]]:
     """As `confirm`, of runs that are open for writing."""
     preset = preset_named(options.preset)
@@ -116,11 +113,17 @@ def confirm_open(
         total, before = len(in_turn), len(in_turn) - len(todo)
         last = f"{counted(before, 'scene')} confirmed before" if before else ""
         for number, (task, hit) in enumerate(todo, start=before):
-            on_progress(number, total, last, f"rendering scene {number + 1} at preset {preset.name}")
+            progress(
+                "scenes confirmed",
+                number,
+                total,
+                last,
+                f"rendering scene {number + 1} at preset {preset.name}",
+            )
             scene = task.confirm(hit)
             change = f"{scene.before.confidence:.3f} to {scene.after.confidence:.3f}"
             last = f"{task.folder.path.name}: {change}, {scene.verdict}"
-        on_progress(total, total, last, "")
+        progress("scenes confirmed", total, total, last, "")
         return [(task.folder, task.done.only([hit.record.picture for hit in task.hits])) for task in tasks]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from trex.datasets.tally import Tally
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder
+from trex.foundation.progress import Progress
 from trex.runs.checked_lines import check_path
 from trex.scenes.questions.answers import is_same
 from trex.trials.accuracy import AccuracyCheck, AccuracyShare, checks_folder, share, short_hash, store_check
@@ -32,7 +33,6 @@ from trex.worlds.asking import answers_to
 from trex.worlds.fingerprint import is_known_by_weights, probe_probabilities_of, weights_fingerprint
 
 UNREAD = ""  # in place of an answer, if the model lacks a word of the question
-OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ def verify(
     model: ClevrModel,
     folder: Path,
     options: QuestionOptions,
-    on_progress: OnProgress,
+    progress: Progress,
     published: float | None = None,
 ) -> AccuracyCheck:
-    """Measure and store the accuracy, or resume it; `on_progress` receives (pictures done, pictures).
+    """Measure and store the accuracy, or resume it.
 
     Not stored for a model that its weights do not identify: reports of other models of its name would quote it.
     `published` replaces the known published accuracy of the model.
@@ -76,7 +76,7 @@ def verify(
     # The model may be measured elsewhere in parallel.
     path = checks_folder() / f"{short_hash(what)}.answers.jsonl"
     tally = Tally()
-    rows = _answer(model, path, asked, tally, on_progress)
+    rows = _answer(model, path, asked, tally, progress)
     check = replace(
         _checked(model.name, weights, asked, rows, published), notes=(*asked.notes, *tally.sentences)
     )
@@ -88,9 +88,7 @@ def verify(
     return check
 
 
-def _answer(
-    model: ClevrModel, path: Path, asked: AskedFolder, tally: Tally, on_progress: OnProgress
-) -> list[Row]:
+def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tally: Tally, progress: Progress) -> list[Row]:
     """Write each picture's answers to a log at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     rows: list[Row] = []
@@ -103,7 +101,7 @@ def _answer(
                 known[key] = LoggedAnswers(key, ask(model, pixels, picture.asked))
                 log.append([known[key]])
             rows.append((picture, known[key]))
-            on_progress(len(rows), len(asked.pictures))
+            progress("pictures scored", len(rows), len(asked.pictures))
     return rows
 
 

@@ -278,7 +278,7 @@ def test_a_download_that_was_cut_off_goes_on(server: str, tmp_path: Path) -> Non
         download(server, path, "by hand")
     assert not path.exists()
     Server.cut = None
-    download(server, path, "by hand", lambda done, total: seen.append((done, total)))
+    download(server, path, "by hand", lambda _, done, total, *facts: seen.append((done, total)))
     assert path.read_bytes() == CONTENT and Server.ranges == ["", "bytes=2000000-"]
     assert seen[-1] == (5_120_000, 5_120_000) and seen[0][0] > 2_000_000
     assert [item.name for item in tmp_path.iterdir()] == ["models.zip"]

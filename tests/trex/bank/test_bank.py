@@ -43,7 +43,7 @@ def test_what_is_stored_is_not_rendered_again(tmp_path: Path) -> None:
     inner = Telling()
     with small_bank(tmp_path, inner) as bank:
         told: list[tuple[int, int]] = []
-        bank.render(20, lambda done, total: told.append((done, total)))
+        bank.render(20, lambda _, done, total, *facts: told.append((done, total)))
         assert (inner.rendered, told) == (0, [(16, 20), (20, 20)])
         bank.render(23)
         assert inner.rendered == bank.rendered_now == 3

@@ -79,7 +79,7 @@ def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_pa
     pid = in_child(other)
     assert os.read(begun[0], 1) == b"x"
 
-    def on_progress(done: int, _: int) -> None:
+    def on_progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
         if done == 32:
             os.write(go[1], b"x")
 
@@ -99,7 +99,7 @@ def test_a_program_that_is_killed_holds_up_no_other(tmp_path: Path) -> None:
     assert _is_stopped(pid)  # it holds the first batch
     passes: list[int] = []
 
-    def on_progress(done: int, _: int) -> None:
+    def on_progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
         passes.append(done)
         if done == 32:
             os.kill(pid, signal.SIGKILL)

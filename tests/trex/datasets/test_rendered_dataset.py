@@ -52,13 +52,13 @@ def lines(out: Path) -> Path:
 def test_two_programs_never_render_one_split(tmp_path: Path) -> None:
     """Planted bug: both counted the lines and went on, so that pictures, scenes and questions no longer agreed."""
 
-    def meanwhile(done: int, total: int) -> None:
+    def meanwhile(step: str, done: int, total: int | None, /, *facts: str) -> None:
         if done == 0:
             with pytest.raises(InputError, match="another program is rendering this split"):
                 render_dataset(tmp_path, PLAN)
             assert Stand.started == 1  # the second one has started no renderer
 
-    render_dataset(tmp_path, PLAN, on_progress=meanwhile)
+    render_dataset(tmp_path, PLAN, progress=meanwhile)
     assert [json.loads(line)["image_index"] for line in lines(tmp_path).read_text().splitlines()] == [0, 1, 2]
     render_dataset(tmp_path, PLAN)  # free again
 

@@ -14,8 +14,7 @@ from tests.running.large_looks import add_looks
 from tests.running.runs import QUERY, draws, run, write_query
 from trex.finding import page_pictures
 from trex.finding.conclude import conclude_run
-from trex.finding.page_pictures import MAX_LARGE, render_large
-from trex.finding.watchers import large_progress
+from trex.finding.page_pictures import MAX_LARGE, large_progress, render_large
 from trex.foundation.errors import RunError
 from trex.pages.display import Display
 from trex.runs.draw_log import read_draws
@@ -110,10 +109,10 @@ def test_no_renderer_starts_for_large_pictures_that_exist(
     monkeypatch.setattr(page_pictures, "confirm_open", lambda folders, *_: started.extend(folders))
     add_looks(done.folder, count - 1)
     with open_run(done.folder, for_writing=False) as folder:
-        assert render_large(folder, MAX_LARGE, large_progress(Display())) and started
+        assert render_large(folder, MAX_LARGE, large_progress(Display().show)) and started
         started.clear()
         add_looks(done.folder, count)
-        assert not render_large(folder, MAX_LARGE, large_progress(Display())) and not started
+        assert not render_large(folder, MAX_LARGE, large_progress(Display().show)) and not started
 
 
 def test_a_search_with_its_pictures_opens_its_folder_once(

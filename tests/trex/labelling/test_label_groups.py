@@ -24,7 +24,8 @@ from tests.serving.html_page import Page
 from tests.serving.labelling import BEARER, TOKEN, Annotator, shown_of
 from tests.serving.served import Site, answering
 from tests.trex.labelling.test_label_browser import fits, press, said
-from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query
+from tests.worlds.repair_toy import toy, toy_folder, toy_query
+from trex.foundation.progress import silent
 from trex.labelling.label_app import make_label_app
 from trex.labelling.pages import export_page, write_page
 from trex.labelling.poll import Poll

@@ -13,9 +13,10 @@ from PIL import Image
 
 from tests.trex.repair.color_toy import FRAMES, color_data, color_toy
 from tests.trex.repair.test_label import HEAD, truths, vote_lines
-from tests.worlds.repair_toy import PLANTED, label_by_committee, label_by_files, silent, toy_folder, toy_query
+from tests.worlds.repair_toy import PLANTED, label_by_committee, label_by_files, toy_folder, toy_query
 from trex.artifacts.card import read_card
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.mnist_models.pictures import split_tracks
 from trex.repair.correct import correct
 from trex.repair.decoders.bench import bench_of

@@ -16,7 +16,6 @@ from tests.worlds.repair_toy import (
     Planted,
     label_by_committee,
     label_by_files,
-    silent,
     toy,
     toy_folder,
     toy_query,
@@ -24,6 +23,7 @@ from tests.worlds.repair_toy import (
 )
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Batch

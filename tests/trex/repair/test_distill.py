@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worlds.repair_toy import NOISE_SD, PLANTED, SPREAD, silent, toy, toy_folder, toy_query, tree
+from tests.worlds.repair_toy import NOISE_SD, PLANTED, SPREAD, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import silent
 from trex.inference.repair.mixture import Mixture
 from trex.repair.decoders.identify import GROWN, read_mistakes
 from trex.repair.results import DistillResult

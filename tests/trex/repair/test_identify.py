@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tests.worlds.repair_toy import PLANTED, silent, toy, toy_folder, toy_query, tree
+from tests.worlds.repair_toy import PLANTED, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import silent
 from trex.inference.repair.perturbation import NOISES, nearest_rows, perturbation
 from trex.inference.rng import stream
 from trex.repair.decoders.identify import GROWN, HELD, IdentifyResult, read_mistakes

@@ -11,13 +11,13 @@ from tests.worlds.repair_toy import (
     NAMES,
     label_by_committee,
     label_by_files,
-    silent,
     toy,
     toy_folder,
     toy_query,
     tree,
 )
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.mnist_models.pictures import DataSet
 from trex.repair.decoders.label import VoteResult
 from trex.repair.decoders.loaded import Loaded

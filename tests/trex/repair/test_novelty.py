@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tests.trex.repair.test_correct import labelled_folder
-from tests.worlds.repair_toy import silent, toy, toy_folder, toy_query, tree
+from tests.worlds.repair_toy import toy, toy_folder, toy_query, tree
 from trex.foundation.errors import RunError
+from trex.foundation.progress import silent
 from trex.mnist_models.pictures import DataSet
 from trex.repair.correct import correct_and_measure
 from trex.repair.decoders.loaded import Loaded

@@ -9,8 +9,9 @@ import pytest
 
 from tests.running.command_line import trex
 from tests.trex.repair.test_correct import corrected, labelled_folder, without_planted_training
-from tests.worlds.repair_toy import silent, toy, toy_folder
+from tests.worlds.repair_toy import toy, toy_folder
 from trex.foundation.errors import RunError
+from trex.foundation.progress import silent
 from trex.repair.report import DOCUMENT, PAGE, write_report
 from trex.repair.steps import identify
 

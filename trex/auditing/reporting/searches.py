@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,12 @@ from trex.auditing.sweeping.records import Settings
 from trex.clevr_models.interface.options import ModelOptions
 from trex.finding.find import find
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.progress import Progress
 from trex.query.schema import SceneSection
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
 from trex.runs.trust import record_made_here
-from trex.search.progress import PHASES, Status
+from trex.search.progress import AsStep
 
 FOLDER = "searches"
 BUDGET = {
@@ -53,20 +54,6 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """The progress of a search as a step of the audit."""
-
-    step: str
-    on_progress: Callable[[str, int, int], None]
-
-    def update(self, status: Status) -> None:
-        self.on_progress(f"{self.step}, {PHASES.get(status.phase, status.phase)}", status.done, status.total)
-
-    def note(self, words: str) -> None:
-        """Nothing: the audit's own model has said it."""
-
-
-@dataclass(frozen=True)
 class SearchTemplate:
     """What all searches of an audit share: its settings, the scenes of its world, and the model with its options."""
 
@@ -101,7 +88,7 @@ def write_leads(
     found: Sequence[Hint],
     template: SearchTemplate,
     n: int,
-    on_progress: Callable[[str, int, int], None],
+    progress: Progress,
 ) -> tuple[Lead, ...]:
     """A query file for each hint in the audit's folder; the first n are searched for, or resumed, in order."""
     leads = []
@@ -113,12 +100,12 @@ def write_leads(
         record_made_here(
             folder / query, parse_query(text, query)
         )  # its model is the one that this user audits
-        done = _searched(folder / query, folder / FOLDER / str(number), on_progress) if number <= n else None
+        done = _searched(folder / query, folder / FOLDER / str(number), progress) if number <= n else None
         leads.append(Lead(one, query, done))
     return tuple(leads)
 
 
-def _searched(query: Path, out: Path, on_progress: Callable[[str, int, int], None]) -> Searched:
+def _searched(query: Path, out: Path, progress: Progress) -> Searched:
     """Run the query, or resume its run."""
-    results = find(query, (), out, _Shown(f"search {out.name}", on_progress), lambda _: None).results
+    results = find(query, (), out, AsStep(f"search {out.name}, ", progress), lambda _: None).results
     return Searched(results.ending, len(results.found), results.how_often.rate.figure)

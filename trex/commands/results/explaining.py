@@ -7,8 +7,7 @@ from pathlib import Path
 from trex.explain.explain_run import Explained, explain
 from trex.explain.options import ExplainOptions
 from trex.finding.conclude import conclude_run
-from trex.finding.page_pictures import render_large
-from trex.finding.watchers import ExplainProgress, large_progress
+from trex.finding.page_pictures import large_progress, render_large
 from trex.foundation.errors import TrexError
 from trex.pages.display import Display
 from trex.runs.draw_log import run_draws
@@ -22,11 +21,11 @@ def explain_with_report(
 
     Raises RunError if the run has no hits, or if its model or renderer has changed.
     """
-    done = explain(path, options, ExplainProgress(display), processes)
+    done = explain(path, options, display.show, processes)
     with open_run(path, for_writing=True) as folder:
         if large:
             try:
-                render_large(folder, options.top, large_progress(display, hint))
+                render_large(folder, options.top, large_progress(display.show, hint))
             except TrexError as error:
                 display.say(f"could not render large pictures for the page: {error}")
         return done, conclude_run(folder, run_draws(folder)).report

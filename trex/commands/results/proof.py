@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from trex.finding.conclude import Outcome
 from trex.finding.find import QuerySource, find_query, query_file
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder
+from trex.foundation.progress import Progress
 from trex.query.toml_file import read_text
 from trex.query.toml_text import toml_value
-from trex.repair.domain import Progress
 from trex.repair.files import write_record
 from trex.repair.scenes.loaded import Folder, model_path
 from trex.repair.scenes.official import chosen_models
@@ -22,24 +21,10 @@ from trex.report.compare import compare
 from trex.runs.folder import open_run
 from trex.runs.open_world import open_world
 from trex.search.hit import Hit
-from trex.search.progress import PHASES, Status
+from trex.search.progress import AsStep
 from trex.worlds.looks import ladder
 
 MODEL = "model.name"
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """Shows a search as a part of a repair's step."""
-
-    show: Progress
-    name: str
-
-    def update(self, status: Status) -> None:
-        self.show(f"{self.name}: {PHASES[status.phase]}", status.done, status.total)
-
-    def note(self, words: str) -> None:
-        """Nothing: a repair's models give answers alone."""
 
 
 def prove_searches(
@@ -80,7 +65,7 @@ def _source(query: Path, overrides: Sequence[str], weights: Path) -> QuerySource
 
 
 def _searched(source: QuerySource, run: Path, name: str, progress: Progress) -> Outcome:
-    return find_query(source, run, _Shown(progress, name), lambda folder: None)
+    return find_query(source, run, AsStep(f"{name}: ", progress), lambda folder: None)
 
 
 def _check_whole(source: QuerySource) -> None:

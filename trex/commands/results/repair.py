@@ -11,12 +11,13 @@ from typing import TypeVar, cast
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_text
+from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
 from trex.query.toml_text import toml_value
 from trex.repair.correct import correct_and_measure
-from trex.repair.domain import Prepared, Progress, Voters, domain_of
+from trex.repair.domain import Prepared, Voters, domain_of
 from trex.repair.files import Found, Sources
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder

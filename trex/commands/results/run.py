@@ -168,8 +168,7 @@ class Run:
         from trex.trials.confirm import ConfirmOptions, confirm
 
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            show = partial(display.show, "scenes confirmed")
-            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), show)
+            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), display.show)
         self.report()
         return confirmation
 

@@ -9,16 +9,15 @@ from trex.clevr_models.adapters.live import SessionModel, session_model_availabl
 from trex.commands.results.stopped import Stopped
 from trex.finding.conclude import Outcome
 from trex.finding.find import OnBegin
-from trex.finding.page_pictures import Pictures
-from trex.finding.watchers import large_progress
+from trex.finding.page_pictures import Pictures, large_progress
 from trex.pages.display import display_if
-from trex.search.progress import Progress, SearchProgress
+from trex.search.progress import SearchProgress, Watcher
 
 HINT = "large=False skips this"
 
 
 def search(
-    work: Callable[[Progress, OnBegin, Pictures], Outcome],
+    work: Callable[[Watcher, OnBegin, Pictures], Outcome],
     model: SessionModel | None,
     *,
     progress: bool,
@@ -32,7 +31,7 @@ def search(
             folders.append(folder)
             display.say(f"writing to {folder}")
 
-        pictures = Pictures(large_progress(display, HINT), display.say, large)
+        pictures = Pictures(large_progress(display.show, HINT), display.say, large)
         try:
             with session_model_available(model):
                 return work(SearchProgress(display), on_begin, pictures)

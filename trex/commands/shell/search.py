@@ -12,8 +12,7 @@ from trex.commands.shell.verdicts import Gate, exit_by, rulings_json
 from trex.finding.check import check_plan
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.find import find, query_file, resume
-from trex.finding.page_pictures import Pictures
-from trex.finding.watchers import NO_LARGE, large_progress
+from trex.finding.page_pictures import NO_LARGE, Pictures, large_progress
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.foundation.words import capitalized
@@ -23,7 +22,7 @@ from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import FINDINGS, FINISHED, REPORT, open_run
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
-from trex.search.progress import Progress, SearchProgress
+from trex.search.progress import SearchProgress, Watcher
 from trex.search.stopping import say, stoppable
 from trex.tracking.log_run import log_run, run_log
 from trex.tracking.tracker import Tracker, tracker_named
@@ -173,11 +172,11 @@ def _report_one(run: Path, request: ReportRequest) -> tuple[Path, tuple[Ruling, 
         return out or done.report, request.gate.rule(run, done.results, is_finished=folder.is_finished)
 
 
-def _watched(work: Callable[[Progress, Pictures], Outcome], large: bool) -> Outcome:
+def _watched(work: Callable[[Watcher, Pictures], Outcome], large: bool) -> Outcome:
     from trex.pages.display import Display
 
     with Display() as display:
-        return work(SearchProgress(display), Pictures(large_progress(display, NO_LARGE), say, large))
+        return work(SearchProgress(display), Pictures(large_progress(display.show, NO_LARGE), say, large))
 
 
 def _end(done: Outcome, ending: Ending) -> None:

@@ -23,7 +23,7 @@ from trex.farm.workers.worlds import IncompatibleWorker
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.files import write_atomic
 from trex.runs.folder import FINISHED
-from trex.search.progress import Progress, Status
+from trex.search.progress import Status, Watcher
 from trex.trials.lines import AGAIN, Rows
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class FarmCrew:
                 yield done
 
 
-def run_audit(board: TaskBoard, job: str, run: Path, progress: Progress) -> None:
+def run_audit(board: TaskBoard, job: str, run: Path, watcher: Watcher) -> None:
     """Run or resume a queued audit up to its report. The model is loaded by the workers alone."""
     options, settings = audit_options(read_queued(run).text, run), _settings(run)
     prior = bank_world(options.world)
@@ -63,10 +63,10 @@ def run_audit(board: TaskBoard, job: str, run: Path, progress: Progress) -> None
     work = Work(model, settings, prior, run, options.bank, None, options.probed, options.fresh)
     crew = FarmCrew(board, job, run)
 
-    def on_progress(step: str, done: int, of: int) -> None:
-        progress.update(Status(step, done, of, crew.renders, 0, 0, 0.0, 0, 0))
+    def progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
+        watcher.update(Status(step, done, total or 0, crew.renders, 0, 0, 0.0, 0, 0))
 
-    perform(options, on_progress, work=work, crew=crew)
+    perform(options, progress, work=work, crew=crew)
     write_atomic(run / FINISHED, b"")
 
 

@@ -16,7 +16,7 @@ from trex.finding.find import run_to_end
 from trex.foundation.errors import TrexError
 from trex.runs.folder import RunFolder, begin, is_run, open_run
 from trex.runs.trust import check_made_here
-from trex.search.progress import Progress, Status
+from trex.search.progress import Status, Watcher
 
 log = logging.getLogger(__name__)
 MakeEngine = Callable[[RunFolder], FarmEngine]
@@ -27,7 +27,7 @@ class Dropped(Exception):
 
 
 @dataclass
-class Latest(Progress):
+class Latest(Watcher):
     """The latest progress of a search."""
 
     status: Status | None = None
@@ -79,7 +79,7 @@ def start_search(
     return job
 
 
-def run_queued(board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Progress) -> None:
+def run_queued(board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Watcher) -> None:
     """Begin or resume a queued search or audit and write its report."""
     if read_queued(run).kind == "audit":
         check_made_here(run, queued_query(run))

@@ -16,13 +16,13 @@ import torch
 from torch import nn
 
 from trex.artifacts.weights import compact, expand, load_into
+from trex.foundation.progress import Progress
 from trex.inference.repair.votes import NONE
 from trex.mnist_models.networks.classifiers import LeNet, Perceptron, ResNet18, Strided
 from trex.mnist_models.pictures import DataSet, Shape
 from trex.mnist_models.training.classifiers import LEARNING_RATE, classifier_step, nll_loss
 from trex.mnist_models.training.loop import Settings, Training, fit, placed
 from trex.repair.decoders.loaded import probabilities
-from trex.repair.domain import Progress
 from trex.repair.files import Floats, Ints, Pictures, floats, read_arrays, write_arrays
 
 Member = tuple[str, Callable[[int, Shape], nn.Module]]
@@ -124,7 +124,7 @@ def _trained(training: CommitteeTraining, number: int, progress: Progress) -> nn
 
     what = f"training member {number + 1} of {len(MEMBERS)}, steps"
     checkpoint = training.parts / f"member-{number}.checkpoint.safetensors"
-    fitted = fit(make, data, settings, checkpoint, lambda status: progress(what, status.step, status.total))
+    fitted = fit(make, data, settings, checkpoint, lambda _, done, total, *facts: progress(what, done, total))
     network = fitted.modules["model"]
     load_into(network, expand(compact(network)), checkpoint)
     return network

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.percent import percent
+from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.inference.repair.perturbation import NOISES, Perturbation, nearest_rows, perturbation
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, answers, check_enough, pictures_of
-from trex.repair.domain import Progress, Work
+from trex.repair.domain import Work
 from trex.repair.files import (
     Array,
     Flags,

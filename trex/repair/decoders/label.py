@@ -10,6 +10,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
+from trex.foundation.progress import Progress
 from trex.foundation.words import capitalized, counted
 from trex.inference.repair.votes import (
     MISSING,
@@ -30,7 +31,7 @@ from trex.repair.decoders.committee import NAME, CommitteeTraining, committee_vo
 from trex.repair.decoders.identify import GROWN, clustered, read_mistakes
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, validation_rows
 from trex.repair.decoders.pictures import ITEMS, NOT, Items, read_items
-from trex.repair.domain import Judging, Progress, Voters
+from trex.repair.domain import Judging, Voters
 from trex.repair.files import Fields, Found, Ints, Record, write_arrays
 from trex.repair.folder import PARTS
 from trex.repair.results import DistillResult

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.percent import percent
+from trex.foundation.progress import Progress
 from trex.inference.repair.nearest import nearest, share_farther
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet
 from trex.repair.decoders.identify import GROWN, HELD, read_mistakes
 from trex.repair.decoders.label import VoteResult
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, answers, pictures_of
-from trex.repair.domain import Progress
 from trex.repair.files import (
     Array,
     Floats,

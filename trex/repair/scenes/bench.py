@@ -21,10 +21,11 @@ from trex.clevr_models.interface.question import question_of
 from trex.clevr_models.percept.model import Percept, PerceptModel
 from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.clevr_models.percept.tune import tune as tune_percept
+from trex.foundation.progress import Progress
 from trex.inference.rng import stream
 from trex.inference.scoring import images
 from trex.render.picture import Picture
-from trex.repair.domain import Plan, Progress, Right, Tuning
+from trex.repair.domain import Plan, Right, Tuning
 from trex.repair.files import Flags
 from trex.repair.results import (
     ANSWERS,
@@ -162,7 +163,7 @@ class SceneBench:
             batch_size=wanted.batch,
             rate=wanted.rate,
             device=wanted.device,
-            on_progress=lambda done, total, *facts: self.progress("steps of this model", done, total),
+            progress=self.progress,
         )
         return percept, None
 

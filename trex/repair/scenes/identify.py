@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trex.foundation.percent import percent
+from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.inference.rng import stream
-from trex.repair.domain import Progress, Work
+from trex.repair.domain import Work
 from trex.repair.files import Found, Record, read_record, write_record
 from trex.repair.scenes.found import FIRST, Members, StoredScene, scene_fields, stored_scenes
 from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
+from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval
 from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
-from trex.repair.domain import Judging, Progress, Voters
+from trex.repair.domain import Judging, Voters
 from trex.repair.files import Found, Record, read_record
 from trex.repair.results import DistillResult, seen_words
 from trex.repair.scenes.identify import SceneIdentifyResult

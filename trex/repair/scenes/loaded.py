@@ -15,12 +15,12 @@ from trex.artifacts.card import card_path
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress
 from trex.query.schema import RenderSection
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
-from trex.repair.domain import Progress
 from trex.repair.files import Sources, file_sha256
 from trex.repair.folder import RepairFolder
 from trex.repair.scenes.reading import PerceptReader, Reader, Seen

@@ -13,7 +13,7 @@ from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
 from trex.datasets.tally import Tally
 from trex.foundation.files import make_folder
-from trex.repair.domain import Progress
+from trex.foundation.progress import Progress
 from trex.repair.files import Flags, write_record
 from trex.repair.results import BEFORE, Compared, CorrectResult, compared
 from trex.repair.scenes.loaded import Folder, model_path

@@ -10,6 +10,7 @@ from typing import TypeVar
 from trex.artifacts.cache import cache_root
 from trex.datasets.examples import Examples
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.progress import Progress
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
 from trex.query.shipped import query_path
@@ -20,7 +21,7 @@ from trex.scenes.prior import ScenePrior
 from trex.trials.baseline.baseline import Baseline
 from trex.trials.baseline.beside import attach_runs
 from trex.trials.baseline.files import FILES, StoredBaseline
-from trex.trials.baseline.score import OnProgress, Planned, RenderedScenes, score_examples
+from trex.trials.baseline.score import Planned, RenderedScenes, score_examples
 from trex.worlds.registry import SHIPPED, model_shown
 from trex.worlds.world import Plan
 
@@ -55,7 +56,7 @@ def make_baseline(
     overrides: Sequence[str],
     options: BaselineOptions,
     out: Path | None,
-    on_progress: OnProgress,
+    progress: Progress,
 ) -> StoredBaseline:
     """Score every picture and write OUT/baseline.json, its pictures and OUT/baseline.html, after all cheap checks.
 
@@ -72,7 +73,7 @@ def make_baseline(
     planned = list(zip(plans, empty, strict=True))
     sources = list(_sources(planned, options))  # all are checked before the first is scored
     results = tuple(
-        score_examples(examples, part, options.all_pictures, on_progress) for examples, part in sources
+        score_examples(examples, part, options.all_pictures, progress) for examples, part in sources
     )
     problems = tuple(problem for result in results for problem in result.problems)
     done = StoredBaseline(place, results, problems, options.all_pictures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from trex.bank.drawn import DrawnScenes
 from trex.datasets.examples import Example, Examples, Problem
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress
 from trex.inference.rng import stream
 from trex.inference.scoring import check_log_probs, images
 from trex.inference.types import Floats
@@ -27,7 +28,6 @@ from trex.scenes.scene import Scene
 from trex.trials.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.worlds.world import Plan, open_renderer
 
-OnProgress = Callable[[str, int, int], None]  # (source, pictures done, of)
 Planned = tuple[Plan, Baseline]  # a checked query, and its baseline before any picture is scored
 BATCH = 16  # scenes rendered between two writes
 BASELINE_STREAM = 1000  # not a search's streams: baselines are independent of all runs, whatever the seeds
@@ -45,7 +45,7 @@ class SourceResult:
 
 
 def score_examples(
-    examples: Examples, planned: Sequence[Planned], all_pictures: bool, on_progress: OnProgress
+    examples: Examples, planned: Sequence[Planned], all_pictures: bool, progress: Progress
 ) -> SourceResult:
     """Score every example for every query; InputError if not a single example could be used.
 
@@ -59,7 +59,7 @@ def score_examples(
         scored.append(rows)
         if all_pictures or any(row.is_hit for row in rows):
             thumbnails.append(_thumbnail(example))
-        on_progress(examples.words, number, examples.total)
+        progress(examples.words, number, examples.total)
     if not scored:
         first = examples.problems[0] if examples.problems else Problem(examples.words, "it is empty")
         raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,6 +16,7 @@ from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
+from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
@@ -28,7 +29,6 @@ from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
 InBatch = tuple[Batch, BatchScene]
-OnProgress = Callable[[str, int, int], None]  # receives what is counted, how many are done, and of how many
 HERE = Rendering()
 
 
@@ -162,7 +162,7 @@ def run_suite(
     spec: str,
     look: SuiteLook = STORED,
     rendering: Rendering = HERE,
-    on_progress: OnProgress = lambda what, done, total: None,
+    progress: Progress = silent,
     options: ModelOptions | None = None,
 ) -> SuiteRun:
     """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
@@ -184,10 +184,10 @@ def run_suite(
             _check_asked(model, scenes, look.preset)
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
-            on_progress("scenes", number, len(scenes))
+            progress("scenes", number, len(scenes))
             result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
             results.append(replace(result, is_selected=any(batch.content.is_by(*name) for name in names)))
-        on_progress("scenes", len(scenes), len(scenes))
+        progress("scenes", len(scenes), len(scenes))
     return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
 
 

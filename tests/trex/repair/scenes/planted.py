@@ -74,7 +74,3 @@ def loaded(place: Path, *, is_planted: bool = True) -> SceneLoaded:
     bank = bank_of(ScenePrior(), "fake-small", renderer=renderer)  # the session's: scenes are drawn once
     found = SceneLoaded(ScenePrior(), SHIPPED, percept, PerceptReader(percept), bank, cache, cache)
     return replace(found, reader=PlantedReader()) if is_planted else found
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """No progress."""

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.trex.repair.scenes.planted import loaded, opened, query, silent
+from tests.trex.repair.scenes.planted import loaded, opened, query
 from tests.worlds.repair_toy import tree
 from trex.artifacts.card import read_card
 from trex.clevr_models.percept.model import load_percept
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.repair.correct import correct
 from trex.repair.report import write_report
 from trex.repair.results import (

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.running.runs import run as search
-from tests.trex.repair.scenes.planted import TAKEN, loaded, opened, query, silent
+from tests.trex.repair.scenes.planted import TAKEN, loaded, opened, query
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import silent
 from trex.repair.scenes.bench import raw_mistakes
 from trex.repair.scenes.found import (
     FIRST,

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.trex.repair.scenes.planted import query, silent
+from tests.trex.repair.scenes.planted import query
+from trex.foundation.progress import silent
 from trex.repair.results import ANSWERS, CHECKED, ORDINARY
 from trex.repair.scenes import bench, identify
 from trex.repair.scenes.bench import Judges, PictureQuestions, SceneBench, Shown

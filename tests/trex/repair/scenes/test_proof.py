@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex
-from tests.trex.repair.scenes.planted import loaded, opened, query, silent
+from tests.trex.repair.scenes.planted import loaded, opened, query
 from tests.trex.repair.scenes.test_correct import SMALL
 from tests.trex.repair.test_claims import result
 from tests.worlds.repair_toy import tree
 from trex.datasets.clevr_questions import AskedFolder, AskedPicture
 from trex.datasets.official_scenes import AskedQuestion
+from trex.foundation.progress import silent
 from trex.repair.correct import correct
 from trex.repair.scenes.official import _digest, official_row
 from trex.repair.scenes.proof import OfficialProof, Proof, Searched, SearchProof, read_proof

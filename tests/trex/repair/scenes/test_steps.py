@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.trex.repair.scenes.planted import HIDDEN, TAKEN, loaded, opened, query, silent
+from tests.trex.repair.scenes.planted import HIDDEN, TAKEN, loaded, opened, query
 from tests.worlds.repair_toy import tree
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import Progress, silent
 from trex.repair.results import DistillResult
 from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, read_misreads
 from trex.repair.scenes.label import NEITHER, SCENARIO, TruthResult
@@ -25,7 +25,7 @@ from trex.scenes.vocabulary import CLEVR
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def run(path: Path, n: int, progress: Callable[[str, int, int], None] = silent) -> None:
+def run(path: Path, n: int, progress: Progress = silent) -> None:
     """The first n steps."""
     with opened(path) as folder, loaded(path) as given:
         for step in (identify, distill, label)[:n]:

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.trex.repair.scenes.planted import query, silent
+from tests.trex.repair.scenes.planted import query
+from trex.foundation.progress import silent
 from trex.repair.domain import Voters
 from trex.repair.scenes import bench, label
 from trex.repair.scenes.label import NEITHER, SCENARIO, WEAK, interval, met_words
