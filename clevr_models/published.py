@@ -26,12 +26,12 @@ PUBLISHED: Mapping[str, Published] = {
     "iep:18k": Published(
         0.954,
         IEP_TABLE,
-        "an independent run of the released weights on torch 1.8 was right in 88.65 % of val",
+        "an independent run of the released weights on torch 1.8 was right in 88.65% of val",
     ),
     "iep:700k": Published(
         0.969,
         IEP_TABLE,
-        "an independent run of the released weights on torch 1.8 was right in 90.44 % of val",
+        "an independent run of the released weights on torch 1.8 was right in 90.44% of val",
     ),
     "iep:lstm": Published(0.468, IEP_TABLE),
     "iep:cnn_lstm": Published(0.523, IEP_TABLE),

@@ -28,7 +28,7 @@ Answers = Callable[[Tensor], Tensor]
 class SmoothGrad:
     """The mean gradient over noisy copies (Smilkov et al. 2017, arXiv:1706.03825, equation 1).
 
-    `noise` is the standard deviation in units of the pixel range [0, 1]; the paper advises 10 to 20 %. Noisy pixels are
+    `noise` is the standard deviation in units of the pixel range [0, 1]; the paper advises 10 to 20%. Noisy pixels are
     not clipped.
     """
 
@@ -42,8 +42,8 @@ class SmoothGrad:
 class PathIntegral:
     """Integrated gradients along the line from a baseline picture (Sundararajan et al. 2017, arXiv:1703.01365, eq. 1).
 
-    Gauss-Legendre quadrature with `steps` points: with 32, sums of the shipped model were up to 19 % off, with 128 up
-    to 2.4 %, and no less with 256.
+    Gauss-Legendre quadrature with `steps` points: with 32, sums of the shipped model were up to 19% off, with 128 up
+    to 2.4%, and no less with 256.
     """
 
     steps: int = 128

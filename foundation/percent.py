@@ -4,21 +4,21 @@ from __future__ import annotations
 
 
 def percent(value: float) -> str:
-    """A share in percent: 0.1234 gives "12.3 %"; two digits below 1 %, and just "< 0.01 %" below that."""
+    """A share in percent: 0.1234 gives "12.3%"; two digits below 1%, and just "< 0.01%" below that."""
     if 0 < value < 0.0001:
-        return "< 0.01\u00a0%"
+        return "< 0.01%"
     if value == 0 or value >= 0.01:
-        return f"{value:.1%}".replace("%", "\u00a0%")
-    return f"{value * 100:.2g}\u00a0%"
+        return f"{value:.1%}"
+    return f"{value * 100:.2g}%"
 
 
 def whole_percent(value: float) -> str:
-    """A share in whole percent: .25 gives "25 %"."""
-    return f"{value:.0%}".replace("%", "\u00a0%")
+    """A share in whole percent: .25 gives "25%"."""
+    return f"{value:.0%}"
 
 
 def percent_interval(low: float, high: float) -> str:
-    """Both ends of an interval: "0.1 % to 5.4 %"."""
+    """Both ends of an interval: "0.1% to 5.4%"."""
     return f"{percent(low)} to {percent(high)}"
 
 

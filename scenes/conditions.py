@@ -102,9 +102,7 @@ def object_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
     """All conditions on an object that a rule may name."""
     nouns = noun_conditions(vocabulary)
     seen = [
-        Condition(
-            f"visible {share}", "seen", f"less than {round(100 * share)}\u00a0% visible", (below(share),)
-        )
+        Condition(f"visible {share}", "seen", f"less than {round(100 * share)}% visible", (below(share),))
         for share in SHARES
     ]
     larger = Condition(

@@ -36,8 +36,8 @@ DOTS = 'answer = "far"\n[generator]\nname = "far-out"\n[search]\nprior_scenes = 
 
 def target_is_searched(place: Path) -> None:
     out = found(place, "--set", "target.kind=about", "--set", "target.options.level=0.4")
-    assert "is 40 % sure of" in (place / "run" / "report.html").read_text()
-    assert "fake is 40 % sure of 2" in out
+    assert "is 40% sure of" in (place / "run" / "report.html").read_text()
+    assert "fake is 40% sure of 2" in out
     code, _, errors = trex(
         place, "check", "query.toml", "--set", "target.kind=about", "--set", "target.options.leval=1"
     )

@@ -180,7 +180,7 @@ def page(found: Sequence[Row], mass: dict[str, tuple[int, int]], runs: int, budg
         f"`python -m benchmarks.kernels.kernel_comparison --runs {runs} --budget {budget} --write`",
         "",
         f"{runs} chains a kernel, each from one random scene without red, {budget} renders each, against the fake",
-        "model (which counts red area). Share of chains that reach the level set, 95 % intervals; p: one-sided Fisher.",
+        "model (which counts red area). Share of chains that reach the level set, 95% intervals; p: one-sided Fisher.",
         "",
         "| world and target | prior mass | random walk (paper) | median renders | block moves | median renders | p |",
         "|---|---|---|---|---|---|---|",

@@ -174,7 +174,7 @@ def gate_table(runs: int) -> Iterator[str]:
             f"{low:.2f} to {high:.2f}", f"{np.mean([one.passes for one in found]):.0%}",
             cell(Arm(world, 20, 16), runs),
         ])  # fmt: skip
-    head = ["correlation", "top fifth", "top fifth of 48 scenes (90 %)", "passes", "16 inner steps, ratio 20"]
+    head = ["correlation", "top fifth", "top fifth of 48 scenes (90%)", "passes", "16 inner steps, ratio 20"]
     return table(head, rows)
 
 

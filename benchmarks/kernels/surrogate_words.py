@@ -26,7 +26,7 @@ five."""
 IDEAS = """\
 Correlation .8, ratio 20, 16 inner steps; the bank's cheap scores are given, 40 of its scenes are scored at
 the deciding look for the starts. **Transplants**: three in ten inner steps redraw an object from a blurred
-mixture of the objects of the bank's 40 best scenes, with the exact ratio. Some 5 to 20 % more hits,
+mixture of the objects of the bank's 40 best scenes, with the exact ratio. Some 5 to 20% more hits,
 families within the error: no clear gain in a world that suits it (each object counts by itself).
 **Exchange**: one inner step in twenty exchanges the scene with a bank member, drawn by its cheap weight;
 exact on pairs of scene and bank. More chains hit, because they all go to the same few bank members:

@@ -35,7 +35,7 @@ PRESENT = 0.5
 
 @dataclass(frozen=True)
 class Share:
-    """A share as two counts, with the 95 % interval of Wilson (1927)."""
+    """A share as two counts, with the 95% interval of Wilson (1927)."""
 
     right: int
     of: int

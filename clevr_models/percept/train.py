@@ -97,7 +97,7 @@ def _presence_loss(logits: Tensor, distance: Tensor, objects: Tensor) -> Tensor:
     return wrong / objects.clamp_min(1)
 
 
-LEARNING_RATE = 3e-3  # peak value: rises over the first 5 % of the steps, then falls to zero along a cosine
+LEARNING_RATE = 3e-3  # peak value: rises over the first 5% of the steps, then falls to zero along a cosine
 WARMUP = 0.05
 WEIGHT_DECAY = 1e-3
 CHECKPOINT_S = 120.0

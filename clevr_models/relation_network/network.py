@@ -87,7 +87,7 @@ class Text(nn.Module):
     """An LSTM that reads padding first, then the question from its end; its last hidden state is the question's code.
 
     The padding matters: training padded each batch to its longest question, so short questions always followed a
-    run of zeros. Without it "Is there a red cube?" is answered at 67 % (ir), with it at 98 %.
+    run of zeros. Without it "Is there a red cube?" is answered at 67% (ir), with it at 98%.
     """
 
     def __init__(self) -> None:

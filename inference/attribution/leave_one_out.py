@@ -49,7 +49,7 @@ SATURATED = 0.99  # of the reach: a difference beyond it is at the end of the ra
 
 @dataclass(frozen=True)
 class MeanEffect:
-    """A mean over n repeats with Student's 95 % interval, which is None for a single repeat."""
+    """A mean over n repeats with Student's 95% interval, which is None for a single repeat."""
 
     mean: float
     low: float | None

@@ -2,7 +2,7 @@
 
 E-BFMI is Betancourt's ("A Conceptual Introduction to Hamiltonian Monte Carlo", 2017, section 6.1), and so is the
 meaning of divergences (6.2): regions that trajectories cannot enter, so that the draws are biased. Stan warns of any;
-here more than 1 % contradict convergence, since edges of a level set are steep by design. Imports no torch.
+here more than 1% contradict convergence, since edges of a level set are steep by design. Imports no torch.
 """
 
 from __future__ import annotations

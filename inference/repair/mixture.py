@@ -65,7 +65,7 @@ class Mixture:
         return np.where(found.max(axis=1) > RESPONSIBLE, best, -1)
 
     def inside(self, codes: Floats) -> Ints:
-        """As `members`, and within the component's 90 % ellipsoid; -1 for none.
+        """As `members`, and within the component's 90% ellipsoid; -1 for none.
 
         Responsibilities are relative: a code far from every component still belongs to one of them.
         """

@@ -3,9 +3,9 @@
 A search decides in two stages. The first batch of prior draws decides, and if the target is common it also fixes how
 many further draws are made. The rate and the mass are then those of the further draws alone, at `FURTHER_LEVEL`; a
 rare target keeps the interval of the first batch. Over both branches the interval covers every true rate with at
-least 95 % probability. Proof: the first batch's upper end is too low with at most 2.5 %, and so is a miss of the
+least 95% probability. Proof: the first batch's upper end is too low with at most 2.5%, and so is a miss of the
 further draws; and if its lower end can be too high although the target is called rare, then the batches called
-common have even more hits, so that both together have at most the 2.5 % of that lower end.
+common have even more hits, so that both together have at most the 2.5% of that lower end.
 
 A common target whose first batch already holds the hits that the search was to find gets no further draws. The first
 batch then keeps its own interval at `FURTHER_LEVEL`, since only batches with many hits end so

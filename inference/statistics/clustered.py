@@ -63,7 +63,7 @@ def clustered_difference(
 def paired_difference(
     first: NDArray[np.bool_], second: NDArray[np.bool_], clusters: Sequence[int]
 ) -> Interval:
-    """95 % interval of the first's share of True (n,) minus the second's, examples of one cluster being alike.
+    """95% interval of the first's share of True (n,) minus the second's, examples of one cluster being alike.
 
     From the lower to the upper end of two intervals: Bonett and Price's (`paired`), which takes all examples as
     independent, and `clustered_difference`, which is too short if nothing or everything differs.

@@ -13,7 +13,7 @@ most p / (1 - p), and chains that have not hit slow down, if the kernel has no n
 proposal: proposals are wider than the prior, and in its tails they hit sooner than prior draws. The
 mass is known from the prior sample alone, as Beta(k + 1, n - k) for k of n draws inside: the radius is an order
 statistic, and this distribution, whose quantiles are Clopper and Pearson's upper ends, lies above that of the mass
-(with ties too). Averaged over it, the chance of a false pass is at most 5 %, over sample and chains together. For a
+(with ties too). Averaged over it, the chance of a false pass is at most 5%, over sample and chains together. For a
 weighted sample the counts are the effective ones of `weighted`.
 """
 
@@ -65,7 +65,7 @@ class Control(Generic[Z]):
 
     @cached_property
     def window(self) -> int:
-        """The most renders a chain at which prior draws pass with a chance of at most 5 %; 0 if there is none."""
+        """The most renders a chain at which prior draws pass with a chance of at most 5%; 0 if there is none."""
         low, high = 0, 1
         while high < MAX_WINDOW and self.chance(self.needed, high) <= LEVEL:
             low, high = high, 2 * high
@@ -120,7 +120,7 @@ class Attempt:
         interval = percent_interval(*mass.interval)
         chance = easier.chance(easier.needed, easier.window)
         return (
-            f"on a level set of prior mass {percent(mass.value)} (95 %: {interval}), {self.n_hit} of "
+            f"on a level set of prior mass {percent(mass.value)} (95%: {interval}), {self.n_hit} of "
             f"{easier.chains} chains, started outside it, hit within {easier.window} renders each ({easier.needed} are "
             f"needed, which prior draws reach with a chance of {percent(chance)})"
         )
@@ -177,7 +177,7 @@ def _radius(distances: Floats, weights: Floats, most: float) -> float | None:
 
 
 def control_words(attempts: Sequence[Attempt]) -> str:
-    """The outcome of the whole ladder: passed only if every level is (each has 5 %, so that all together have)."""
+    """The outcome of the whole ladder: passed only if every level is (each has 5%, so that all together have)."""
     levels = "; ".join(one.sentence() for one in attempts)
     if all(one.is_passed for one in attempts):
         end = "It finds what is there clearly sooner than chance would"

@@ -110,12 +110,12 @@ class HowOften:
     def _rate_words(self) -> str:
         rate = self.rate
         if rate.point is not None:
-            return f"{self.hits} of {self.drawn} hit the level set: {rate.figure} (95 %: {rate.range})."
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.figure} (95%: {rate.range})."
         if self.hits:
-            return f"{self.hits} of {self.drawn} hit the level set: {rate.range} (95 %)."
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.range} (95%)."
         return (
             f"None of {self.drawn} hit the level set: it happens in less than {rate.ceiling} "
-            f"of all prior draws (95 %). Best confidence among them: {percent(self.best)}."
+            f"of all prior draws (95%). Best confidence among them: {percent(self.best)}."
         )
 
     def _mass_words(self) -> str:
@@ -123,7 +123,7 @@ class HowOften:
             hits = f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'}"
             return f"{hits} of {self.n} give no point value."
         value, interval = percent(self.mass.value), percent_interval(*self.mass.interval)
-        return f"Prior mass of the relaxed level set: {value} (95 %: {interval})."
+        return f"Prior mass of the relaxed level set: {value} (95%: {interval})."
 
     def _verdict(self) -> str:
         if self.is_common:
@@ -151,7 +151,7 @@ def how_often(
 
 
 def rate_of(hits: Floats, selection: Selection, level: float = 0.95) -> Proportion:
-    """The rate of hits (k,), 0 or 1: counted if every draw stands for itself alone, at 95 %; else estimated."""
+    """The rate of hits (k,), 0 or 1: counted if every draw stands for itself alone, at 95%; else estimated."""
     count, n = int(hits.sum()), hits.size
     if n == selection.n and level == 0.95:
         return Proportion(count, n)

@@ -47,7 +47,7 @@ class Paired:
 
     @property
     def interval(self) -> Interval:
-        """95 % interval of the difference (Bonett and Price 2012, doi:10.3102/1076998611411915)."""
+        """95% interval of the difference (Bonett and Price 2012, doi:10.3102/1076998611411915)."""
         n = self.n + 2
         first, second = (self.only_first + 1) / n, (self.only_second + 1) / n
         half = NORMAL_95 * math.sqrt((first + second - (first - second) ** 2) / n)

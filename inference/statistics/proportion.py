@@ -15,7 +15,7 @@ MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rul
 
 
 class Interval(NamedTuple):
-    """An interval, at 95 % unless stated otherwise."""
+    """An interval, at 95% unless stated otherwise."""
 
     low: float
     high: float
@@ -38,13 +38,13 @@ def clopper_pearson(hits: float, n: int, level: float = 0.95) -> Interval:
 
 
 def no_hit_bound(n: int) -> float:
-    """3/n: with 95 % probability a higher rate would have shown a hit in n independent prior draws (rule of three)."""
+    """3/n: with 95% probability a higher rate would have shown a hit in n independent prior draws (rule of three)."""
     return min(1.0, 3.0 / n) if n > 0 else 1.0
 
 
 @dataclass(frozen=True)
 class Proportion:
-    """`count` of `of`, with a 95 % interval: Clopper and Pearson's, for independent examples, or the one `given`."""
+    """`count` of `of`, with a 95% interval: Clopper and Pearson's, for independent examples, or the one `given`."""
 
     count: int
     of: int
@@ -62,7 +62,7 @@ class Proportion:
 
     @property
     def bound(self) -> float:
-        """After zero of n: a higher rate (1 - .05^(1/n), about 3/n) would have produced one with 95 % probability."""
+        """After zero of n: a higher rate (1 - .05^(1/n), about 3/n) would have produced one with 95% probability."""
         return clopper_pearson(self.count, self.of, level=0.9).high
 
     @property
@@ -85,20 +85,20 @@ class Proportion:
 
     @property
     def figure(self) -> str:
-        """The rate in a few characters: "12.3 %", "0.025 % to 5.4 %" without a point value, "< 3.0 %" after no hit."""
+        """The rate in a few characters: "12.3%", "0.025% to 5.4%" without a point value, "< 3.0%" after no hit."""
         if not self.count:
             return f"< {self.ceiling}"
         return percent(self.point) if self.point is not None else self.range
 
     @property
     def range(self) -> str:
-        """The interval in words: "0.025 % to 5.4 %"."""
+        """The interval in words: "0.025% to 5.4%"."""
         return percent_interval(*self.interval)
 
     @property
     def detail(self) -> str:
-        """The line below the figure: "12 of 100; 95 %: 6.4 % to 20.0 %", "1 of 100; 95 %", "none of 100; 95 %"."""
-        counted = f"{self.counted}; 95\u00a0%"
+        """The line below the figure: "12 of 100; 95%: 6.4% to 20.0%", "1 of 100; 95%", "none of 100; 95%"."""
+        counted = f"{self.counted}; 95%"
         return f"{counted}: {self.range}" if self.point is not None else counted
 
     def __str__(self) -> str:

@@ -197,5 +197,5 @@ def _not_found(prior: HowOften, renders: int, best: float) -> tuple[str, ...]:
     return (
         f"NOT FOUND: no draw is in the level set after {renders} renders; the best confidence was {percent(best)}.",
         f"None of {prior.drawn} hit, so it happens in less than {prior.rate.ceiling} of all "
-        "prior draws (95 %; the chain's draws say nothing about this).",
+        "prior draws (95%; the chain's draws say nothing about this).",
     )

@@ -17,7 +17,7 @@ from trex.pages.wording import points
 
 EACH = 100  # drawings for each digit and network
 HEAD = (
-    "| run | network | right | sure | of these wrong (95 %) | calibration error | confidently wrong: adapted alone, "
+    "| run | network | right | sure | of these wrong (95%) | calibration error | confidently wrong: adapted alone, "
     "source alone, p |"
 )
 Change = Callable[[Contrast], float]
@@ -65,7 +65,7 @@ def sentence(contrasts: Sequence[Contrast]) -> str:
 
 
 def changes(contrasts: Sequence[Contrast], of: Change) -> tuple[float, Interval]:
-    """The mean change over the runs, and its 95 % interval with runs as clusters."""
+    """The mean change over the runs, and its 95% interval with runs as clusters."""
     values = [of(contrast) for contrast in contrasts]
     return float(np.mean(values)), mean_interval(values)
 
@@ -77,7 +77,7 @@ def _change(contrasts: Sequence[Contrast], of: Change) -> str:
         return f"an amount that cannot be measured (in {counted(n, 'run')} a network is sure of nothing)"
     if not np.isfinite(interval.low):
         return f"{points(mean)}, one run, so no interval"
-    return f"{points(mean)}, 95 %: {points(interval.low)} to {points(interval.high)}"
+    return f"{points(mean)}, 95%: {points(interval.low)} to {points(interval.high)}"
 
 
 def verdict(contrasts: Sequence[Contrast]) -> Verdict:
@@ -111,7 +111,7 @@ def _line(run: int, network: str, answers: Answers, test: str) -> str:
     wrong = (
         f"{sure.count:,} of {sure.of:,}: {_percent(sure.value, sure.interval)}" if sure.of else "never sure"
     )
-    right = f"{100 * answers.accuracy.value:.1f} %"
+    right = f"{100 * answers.accuracy.value:.1f}%"
     return (
         f"| {run} | {network} | {right} | {sure.of:,} | {wrong} | {answers.calibration_error:.3f} | {test} |"
     )
@@ -119,7 +119,7 @@ def _line(run: int, network: str, answers: Answers, test: str) -> str:
 
 def _digits(contrasts: Sequence[Contrast]) -> str:
     """Shares of right ones by digit, over all runs, which are the clusters of the intervals."""
-    lines = ["| digit | source (95 %) | adapted (95 %) |", "|---|---|---|"]
+    lines = ["| digit | source (95%) | adapted (95%) |", "|---|---|---|"]
     for digit in range(DIGITS):
         both = [_pooled([answers.sure_of(digit, EACH) for answers in each]) for each in _both(contrasts)]
         lines.append(f"| {digit} | {both[0]} | {both[1]} |")
@@ -163,7 +163,7 @@ def _confusion(contrasts: Sequence[Contrast]) -> str:
 
 
 def _percent(value: float, interval: Interval) -> str:
-    return f"{100 * value:.1f} % ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+    return f"{100 * value:.1f}% ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
 
 
 def comparison_json(found: Comparison) -> dict[str, object]:

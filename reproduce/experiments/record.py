@@ -69,7 +69,7 @@ class CellRecord:
     ending: str
     hits: int  # among so many draws of the prior
     draws: int
-    low: float  # of the rate in the prior, 95 %
+    low: float  # of the rate in the prior, 95%
     high: float
     effective_size: float  # of the draws that the means are taken over
     distinct: int  # distinct scenes or pictures found

@@ -31,7 +31,7 @@ NAME: Column[Row] = Column("cell", lambda row: row.name)
 VALUES: tuple[Column[Row], ...] = (
     Column("published", lambda row: row.published or "–", is_number=True),
     Column("here", lambda row: row.ours, is_number=True),
-    Column("prior draws in the level set (95 %)", lambda row: row.prior, is_number=True),
+    Column("prior draws in the level set (95%)", lambda row: row.prior, is_number=True),
     Column("ending", lambda row: row.ending),
 )
 TEST_SET: Column[Row] = Column("test set: hits, true mistakes", lambda row: row.test_set, is_number=True)

@@ -11,7 +11,7 @@ from reproduce.paper.paper_file import Item, Verdict
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 
-ABOUT = 0.05  # "about 50 %" is printed to the nearest ten
+ABOUT = 0.05  # "about 50%" is printed to the nearest ten
 RULE = (
     "A mean **agrees** if it differs from the published one by no more than the larger of the two deviations; a count "
     "of level sets found agrees if it is at least the published one, or 0 where the publication found none; an "
@@ -165,7 +165,7 @@ def _counts(cells: Sequence[CellRecord]) -> str:
         return words
     bound = max(cell.high for cell in cells if not cell.is_found)
     listed = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-    return f"{words}; not {listed} (each below {bound:.2%} of the prior, 95 %)"
+    return f"{words}; not {listed} (each below {bound:.2%} of the prior, 95%)"
 
 
 def published_words(cell: CellRecord) -> str:
@@ -176,7 +176,7 @@ def published_words(cell: CellRecord) -> str:
 def here_words(cell: CellRecord) -> str:
     """What was found of a cell, after its name."""
     if not cell.is_found:
-        return f"{cell.name} not found (below {cell.high:.2%} of the prior, 95 %)"
+        return f"{cell.name} not found (below {cell.high:.2%} of the prior, 95%)"
     return f"{cell.name} {values_words(cell.means, cell.deviations)}"
 
 

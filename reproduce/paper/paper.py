@@ -87,7 +87,7 @@ def markdown(paper: Paper, rows: Sequence[Compared], command: str, place: Path) 
         "from the figures of the page in its last "
         f"column, its verdict too.\n\n{RULE} That is a weak test: a level set of width .05 has a mean of .960 ± .030 "
         "whatever the model, so such numbers say that the sampler reached the set, and little about the model. Means "
-        "are over the level set, ± their deviation. Bounds and intervals are 95 %.\n\n"
+        "are over the level set, ± their deviation. Bounds and intervals are 95%.\n\n"
         f"{Table('', columns, rows).markdown()}{_details(rows)}{_pictures(rows, place)}"
     )
 
@@ -117,7 +117,7 @@ CELLS: tuple[Column[Detail], ...] = (
     Column("here", lambda row: values_words(row.cell.means, row.cell.deviations) or "–"),
     Column("ending", lambda row: row.cell.ending),
     Column("hits of the prior's sample", lambda row: f"{row.cell.hits:,} of {row.cell.draws:,}"),
-    Column("rate in the prior (95 %)", lambda row: _rate(row.cell)),
+    Column("rate in the prior (95%)", lambda row: _rate(row.cell)),
     Column("distinct scenes", lambda row: f"{row.cell.distinct:,}"),
     Column("families, at most", lambda row: f"{row.cell.families:,}"),
     Column("renders", lambda row: f"{row.cell.renders:,}"),

@@ -71,7 +71,7 @@ def write_page(
             (f"{name}, SSIM {some[at].ssim:.3f}", png_url(some[at].pixels)) for name, some in pairs.items()
         ]
         shown.append((picture.name, [("official", png_url(picture.pixels)), *ours]))
-    table = Table("Answers on both (95 %)", COLUMNS, rows)
+    table = Table("Answers on both (95%)", COLUMNS, rows)
     _write(path, page(TEMPLATES / "parity.html", {"pictures": shown, "table": table, "notes": notes}))
 
 
@@ -81,7 +81,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _percent(share: ParityShare) -> str:
-    return f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+    return f"{100 * share.value:.1f}% ({100 * share.low:.1f} to {100 * share.high:.1f})"
 
 
 def _points(share: ParityShare) -> str:

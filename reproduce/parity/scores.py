@@ -44,7 +44,7 @@ class PictureAnswers(NamedTuple):
 
 
 class ParityShare(NamedTuple):
-    """A share or a difference of shares, with its 95 % interval; the questions about a picture are a cluster."""
+    """A share or a difference of shares, with its 95% interval; the questions about a picture are a cluster."""
 
     value: float
     low: float

@@ -141,7 +141,7 @@ def test_the_worked_example_of_the_documentation_works(
     monkeypatch.syspath_prepend(str(tmp_path))
     bound = load_model("ask:documented_answerer:ask").bind(CUBES)
     given = np.zeros((2, 20, 30, 3), np.float32)
-    given[1, :4, :3, 0] = 1.0  # 2 % red
+    given[1, :4, :3, 0] = 1.0  # 2% red
     assert [bound.labels[row.argmax()] for row in bound.log_probs(given)] == ["0", "2"]
 
 

@@ -144,7 +144,7 @@ def test_masses_are_those_of_the_sample_and_their_counts_clopper_and_pearsons() 
 
 
 def test_a_bank_counts_each_scene_for_those_it_stands_for() -> None:
-    """Without the weights the 1 % nearest of the evaluated scenes would be taken for 1 % of the prior."""
+    """Without the weights the 1% nearest of the evaluated scenes would be taken for 1% of the prior."""
     rng, near = np.random.default_rng(SEED), []
     for _ in range(60):
         probs = uniform(rng, 1000)
@@ -190,7 +190,7 @@ def test_words_give_the_numbers_and_claim_nothing_after_a_failure() -> None:
         draws_of(uniform(np.random.default_rng(5), 2000)), everyone(2000), TARGET, CHAINS
     )
     won, lost = attempt(first, [[True]] * 4), attempt(second, [[False] * second.window] * 4)
-    assert "prior mass 1.0\u00a0%" in won.sentence() and f"4 of {CHAINS} chains" in won.sentence()
+    assert "prior mass 1.0%" in won.sentence() and f"4 of {CHAINS} chains" in won.sentence()
     assert f"within {first.window} renders" in won.sentence()
     assert "finds what is there" in control_words([won])
     assert "finds what is there" not in control_words([won, lost])

@@ -83,7 +83,7 @@ def test_the_sentence_says_more_less_or_not_measurably_more() -> None:
     mixed = [*more[:2], *less[:3]]
     assert [verdict(one) for one in (more, less, mixed)] == ["more", "less", "not measurably more"]
     assert verdict(more[:1]) == "not measurably more" and "one run, so no interval" in sentence(more[:1])
-    assert "+22.0\u00a0points, 95 %: +20.0\u00a0points to +24.0\u00a0points" in sentence(more)
+    assert "+22.0\u00a0points, 95%: +20.0\u00a0points to +24.0\u00a0points" in sentence(more)
     assert "more overconfident" in sentence(more)
 
 
@@ -149,7 +149,7 @@ def unsure(n_right: int, n: int = 100, confidence: float = 0.85) -> Answers:
 
 
 def test_a_network_that_is_sure_of_nothing_has_no_share_of_wrong_answers() -> None:
-    """Planted bug: 0 of 0 counted as 0 %, so that a network that had collapsed was "less overconfident"."""
+    """Planted bug: 0 of 0 counted as 0%, so that a network that had collapsed was "less overconfident"."""
     runs = [Contrast(network(20, 80), unsure(20 + k)) for k in range(3)]
     assert np.isnan(runs[0].sure_wrong_change)
     assert verdict(runs) == "unmeasured"
@@ -172,7 +172,7 @@ def test_two_measures_that_go_opposite_ways_give_no_verdict() -> None:
 
 
 def test_digits_of_which_a_network_is_never_sure_are_not_in_the_mean() -> None:
-    """Planted bug: such a digit counted as 0 %, and a network that is always right where it is sure got .9."""
+    """Planted bug: such a digit counted as 0%, and a network that is always right where it is sure got .9."""
     digits = [0, *range(2, DIGITS)]
     both = answers(digits, [0.99] * len(digits), digits)
     table = _digits([Contrast(both, both)])

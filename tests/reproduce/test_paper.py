@@ -72,7 +72,7 @@ def test_a_mean_of_a_few_draws_is_not_compared(change: dict[str, object]) -> Non
 def test_what_was_not_found_differs_and_gives_its_bound() -> None:
     lost = replace(CELL, is_found=False, means=(), deviations=(), hits=0, low=0.0, high=0.012)
     row = compared(ITEM, replace(RECORDED, cells=(lost,)), "")
-    assert row.verdict == "differs" and "not found (below 1.20% of the prior, 95 %)" in row.here
+    assert row.verdict == "differs" and "not found (below 1.20% of the prior, 95%)" in row.here
 
 
 @pytest.mark.parametrize(

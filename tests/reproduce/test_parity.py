@@ -64,7 +64,7 @@ def test_the_interval_of_answers_that_are_all_right_does_not_say_that_all_answer
 
 
 def test_the_interval_covers_the_accuracy_of_few_questions_about_few_pictures() -> None:
-    """Percentiles of resampled pictures covered an accuracy of .98 in 61 % of cases."""
+    """Percentiles of resampled pictures covered an accuracy of .98 in 61% of cases."""
     rng, held = np.random.default_rng(4), 0
     for _ in range(200):
         pictures = []

@@ -179,7 +179,7 @@ def _text(check: AccuracyCheck) -> str:
         Column("type", lambda row: row[1]),
         Column("right", lambda row: f"{row[2].right} of {row[2].of}", is_number=True),
         Column("accuracy", lambda row: percent(row[2].value), is_number=True),
-        Column("95 %", lambda row: percent_interval(row[2].low, row[2].high), is_number=True),
+        Column("95%", lambda row: percent_interval(row[2].low, row[2].high), is_number=True),
     )
     sources = (("official", check.official), *check.others.items())
     rows = [(source, kind, share) for source, shares in sources for kind, share in shares.items()]

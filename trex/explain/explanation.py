@@ -153,7 +153,7 @@ class ObjectReplicates:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the whole 95 % interval is below 0: removal lowers the confidence under any camera and light."""
+        """Whether the whole 95% interval is below 0: removal lowers the confidence under any camera and light."""
         return self.effect.is_negative
 
 

@@ -151,9 +151,9 @@ def _stability(name: str, one: ObjectReplicates | JointReplicates | None, every:
     if draws == 1:
         said = f"One other camera and light cannot show whether the confidence falls without {name}"
     elif one.effect.is_negative:
-        said = f"Without {name} the confidence falls {others} too (95 %)"
+        said = f"Without {name} the confidence falls {others} too (95%)"
     else:
-        said = f"Without {name} it is not certain that the confidence falls {others} (95 %)"
+        said = f"Without {name} it is not certain that the confidence falls {others} (95%)"
     return f"{said}{_right(one, every)}."
 
 
@@ -187,7 +187,7 @@ def effect_table(made: Explanation, effects: Sequence[Effect], label: str) -> Ta
         Column("effect", lambda one: points(one.change), is_number=True),
     ]
     if any(_mean_effect(made, effect) for effect in effects):
-        head = "mean effect under other cameras and lights (95 %)"
+        head = "mean effect under other cameras and lights (95%)"
         columns.append(Column(head, lambda one: _mean_effect(made, one), is_number=True))
     columns += [Column("model", lambda one: one.score.answer), Column("truth", lambda one: one.truth)]
     return Table(label, columns, effects, lambda one: "flip" if one.is_flip else "")

@@ -47,7 +47,7 @@ class Enriched:
     `present`: shares of scenes that hold such an object. `responsible`: of the explained scenes with an object
     responsible, the share in which it is one, and the share of such objects among those of a scene of the prior. Scenes
     of one group count once: `hits` is the sum over `n` groups of the share of each. The intervals are each row's own,
-    at 95 %.
+    at 95%.
     """
 
     description: Description
@@ -58,9 +58,7 @@ class Enriched:
     prior_share: float
     prior_interval: Interval
     p_value: float
-    is_clear: bool = (
-        False  # named: of all rows that are, 5 % are expected to be chance (false discovery rate)
-    )
+    is_clear: bool = False  # named: of all rows that are, 5% are expected to be chance (false discovery rate)
 
     @property
     def share(self) -> float:

@@ -20,7 +20,7 @@ WORDS = {
     "proposals": "changes to a scene that a chain has tried",
     "warmup": "the first steps of a chain, which do not count as draws",
     "confidence": "the probability of the answer that the target names; of several named, the least of theirs (a "
-    "perfect tie of two is 50 %); of given probabilities, 1 minus the distance",
+    "perfect tie of two is 50%); of given probabilities, 1 minus the distance",
     "R-hat": "spread between the chains relative to that within each: near 1 they agree, above 1.05 they do not",
     "ESS": "effective sample size: how many independent draws carry as much information as these correlated ones",
     "effective size": "the number of equally weighted draws that carry as much information as these weighted ones",
@@ -34,7 +34,7 @@ WORDS = {
     "control": "a check with a known correct outcome",
     "preset": "size and quality of a render; clevr is CLEVR's own, reference is close, in a twenty-fifth of the time",
     "distinct": "different enough to count separately, by the rule above the pictures",
-    "95 %": "an interval from a method that contains the true value in 95 % of repeated samples",
+    "95%": "an interval from a method that contains the true value in 95% of repeated samples",
 }
 _ANY = re.compile(
     "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(WORDS, key=len, reverse=True))

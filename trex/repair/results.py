@@ -177,7 +177,7 @@ class Tuned(Record):
 class Compared(Record):
     """The chosen model of a seed against another on n pictures, objects or answers of a test: how many each has right.
 
-    `low` and `high` are the 95 % interval of the difference of the shares. What comes from one picture or prior scene
+    `low` and `high` are the 95% interval of the difference of the shares. What comes from one picture or prior scene
     is a cluster: it is at least as wide as that of Bonett and Price (2012), which takes all as independent.
     """
 
@@ -480,7 +480,7 @@ class CorrectResult(Found):
             tests = [names[test] for test in self.rules.claimed]
             return (
                 "Repaired: in every seed the corrected model is better than before and than every control, on "
-                f"{', '.join(tests[:-1])} and {tests[-1]}, each 95 % interval clear of no change."
+                f"{', '.join(tests[:-1])} and {tests[-1]}, each 95% interval clear of no change."
             )
         missed = [each for each in self.claims(self.rules.claimed) if not each.is_better_where_chosen]
         reasons = list(self._reasons(missed))
@@ -511,7 +511,7 @@ def scenario_test(name: str, number: int) -> str:
 
 
 def accuracy_words(models: Sequence[Tuned], name: str) -> str:
-    """Mean and range over the seeds: "95.1 % (94.8 to 95.6)"."""
+    """Mean and range over the seeds: "95.1% (94.8 to 95.6)"."""
     values = [each.accuracy(name).value for each in models if each.right[name][1]]
     if not values:
         return "–"

@@ -19,7 +19,7 @@ TESTS: tuple[Column[Test], ...] = (
     Column("both", lambda test: str(test.counts.both), is_number=True),
     Column("first alone", lambda test: str(test.counts.only_first), is_number=True),
     Column("second alone", lambda test: str(test.counts.only_second), is_number=True),
-    Column("difference (95 %)", lambda test: _difference(test.counts), is_number=True),
+    Column("difference (95%)", lambda test: _difference(test.counts), is_number=True),
     Column("p", lambda test: f"{test.p_value:.2g}", is_number=True),
 )
 
@@ -45,7 +45,7 @@ def _columns(path: Path) -> tuple[Column[Compared], ...]:
         Column("model", lambda run: run.model),
         Column("ending", lambda run: run.results.ending),
         Column(
-            "in the level set, unsearched (95 %)",
+            "in the level set, unsearched (95%)",
             lambda run: with_note(run.rate.figure, run.rate.detail),
             True,
         ),

@@ -20,7 +20,7 @@ class FamilyCard:
 
     number: int
     words: str
-    counts: str  # "4 scenes, 40.0 % of all 10 found"
+    counts: str  # "4 scenes, 40.0% of all 10 found"
     rate: str
     size: int
 

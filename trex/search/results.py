@@ -37,7 +37,7 @@ from trex.worlds.latents import Latent, identity
 
 ByPicture = Mapping[str, frozenset[Responsible]]
 NO_CONTROL = (
-    "No positive control could be run: for an easier level set of known mass (about 1\u00a0%) at least 100 prior draws "
+    "No positive control could be run: for an easier level set of known mass (about 1%) at least 100 prior draws "
     "with different scores are needed; raise search.prior_scenes."
 )
 

@@ -23,7 +23,7 @@ WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model
 
 @dataclass(frozen=True)
 class AccuracyShare:
-    """The share of right answers; the 95 % interval takes pictures as clusters, not questions."""
+    """The share of right answers; the 95% interval takes pictures as clusters, not questions."""
 
     right: int
     of: int
@@ -37,9 +37,9 @@ class AccuracyShare:
         return self.right / self.of if self.of else 0.0
 
     def words(self) -> str:
-        """The share in words: "45 of 47 official questions on 5 pictures, 95.7 % (95 %: 84.1 % to 99.5 %)"."""
+        """The share in words: "45 of 47 official questions on 5 pictures, 95.7% (95%: 84.1% to 99.5%)"."""
         questions = f"{self.right} of {self.of} official questions on {counted(self.pictures, 'picture')}"
-        return f"{questions}, {percent(self.value)} (95 %: {percent_interval(self.low, self.high)})"
+        return f"{questions}, {percent(self.value)} (95%: {percent_interval(self.low, self.high)})"
 
 
 @dataclass(frozen=True)

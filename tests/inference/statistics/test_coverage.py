@@ -34,7 +34,7 @@ class Coverage(NamedTuple):
 
 
 def holds(covered: int, repeats: int = REPEATS) -> bool:
-    """No evidence of less than 95 %: an exact interval would show fewer with a chance of ALPHA."""
+    """No evidence of less than 95%: an exact interval would show fewer with a chance of ALPHA."""
     return bool(stats.binom.cdf(covered, repeats, 0.95) > ALPHA)
 
 
@@ -93,7 +93,7 @@ def test_the_uniform_share_does_not_matter_for_coverage(share: float) -> None:
 
 
 def test_a_rate_of_three_tenths_is_covered() -> None:
-    """Without Korn and Graubard's effective number of draws: 91 %."""
+    """Without Korn and Graubard's effective number of draws: 91%."""
     found = two_phase(Bank(0.3), 1000, 200, repeats=2_000)
     assert [holds(one.covered, 2_000) for one in found] == [True, True]
 

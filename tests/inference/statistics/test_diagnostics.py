@@ -134,8 +134,8 @@ def test_a_chain_outside_the_level_set_contradicts_convergence() -> None:
 def test_doubts_of_the_sampler_contradict_convergence() -> None:
     rest = (TARGET, basic_summaries(TARGET), prior())
     assert conclude(chains(confidences(4)), *rest, renders=1).ending is Ending.CONVERGED
-    doubted = conclude(chains(confidences(4)), *rest, renders=1, doubts=["2 % diverged"])
-    assert doubted.ending is Ending.FOUND and "Not converged: 2 % diverged." in doubted.sentences
+    doubted = conclude(chains(confidences(4)), *rest, renders=1, doubts=["2% diverged"])
+    assert doubted.ending is Ending.FOUND and "Not converged: 2% diverged." in doubted.sentences
 
 
 def test_found_counts_what_is_distinct_if_it_is_told() -> None:
@@ -158,7 +158,7 @@ def test_not_found_says_what_it_cost_and_bounds_by_prior_draws_only() -> None:
     result = conclude(chains(confidences(4) - 0.5), TARGET, basic_summaries(TARGET), prior(n=60), renders=860)
     assert result.ending is Ending.NOT_FOUND
     assert "860 renders" in result.sentences[0] and percent(result.best) in result.sentences[0]
-    assert "less than 5.0\u00a0% of all" in result.sentences[1]  # 3/60, however many chain draws there are
+    assert "less than 5.0% of all" in result.sentences[1]  # 3/60, however many chain draws there are
 
 
 def test_a_hit_in_the_prior_batch_or_in_warmup_is_found() -> None:

@@ -38,7 +38,7 @@ def test_the_p_value_is_the_binomial_one() -> None:
 def test_it_keeps_its_level_and_sees_more_than_a_test_without_pairs() -> None:
     repeats, rng = 400, np.random.default_rng(SEED)
     same = [outcomes(80, 0.5, 0.5, rng) for _ in range(repeats)]
-    # an exact test rejects at most 5 %: 41 of 400 has a chance under 1e-5
+    # an exact test rejects at most 5%: 41 of 400 has a chance under 1e-5
     assert sum(counts.p_value < 0.05 for counts in same) <= 41
     other = [outcomes(80, 0.9, 0.2, rng) for _ in range(repeats)]
     seen = sum(counts.p_value < 0.05 for counts in other)
@@ -88,13 +88,13 @@ def coverage(interval_of: str) -> float:
 
 
 def test_the_interval_covers() -> None:
-    # 500 repeats at 95 %: below .90 has a chance under 1e-5
+    # 500 repeats at 95%: below .90 has a chance under 1e-5
     assert coverage("as it is") >= 0.90
     assert coverage("other way round") < 0.5
 
 
 def rejected(discordant: int, is_exact: bool) -> float:
-    """The exact chance to reject at 5 % if both are right equally often, given the number of discordant scenes."""
+    """The exact chance to reject at 5% if both are right equally often, given the number of discordant scenes."""
     first = np.arange(discordant + 1)
     if is_exact:
         p_values = np.array([Paired(0, int(k), discordant - int(k), 0).p_value for k in first])

@@ -222,7 +222,7 @@ def test_few_members_of_a_bank_whose_scenes_nearly_all_hit_cover(rate: float) ->
 def test_a_total_that_is_taken_for_the_share_makes_nearly_all_hits_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Planted bug: 7 hits of 7 members whose weights happened to sum to 275 gave 27.5 % of 1,000."""
+    """Planted bug: 7 hits of 7 members whose weights happened to sum to 275 gave 27.5% of 1,000."""
     monkeypatch.setattr(weighted, "may_be_most", weighted.is_most)
     assert stats.binom.cdf(common_coverage(0.98, 1200), 1200, 0.95) < ALPHA
 
@@ -240,7 +240,7 @@ def test_upper_counts_are_those_of_a_distribution_whatever_the_weights_sum_to(sh
 
 
 def test_a_share_near_one_that_the_prior_has_too_is_seldom_named() -> None:
-    """Planted bug: not mirrored, the prior's upper end was too low, and 9 % of p-values were below .05."""
+    """Planted bug: not mirrored, the prior's upper end was too low, and 9% of p-values were below .05."""
     rng, small = np.random.default_rng(10), 0
     for seed in range(250):
         truth = (rng.random(1000) < 0.97).astype(float)

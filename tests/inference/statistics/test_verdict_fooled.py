@@ -74,7 +74,7 @@ class Ignored(GaussianTarget):
 
 
 def slope(z: Floats) -> Floats:
-    """The set is beyond 2 standard deviations in one direction: a prior mass of about 2 %."""
+    """The set is beyond 2 standard deviations in one direction: a prior mass of about 2%."""
     logit: Floats = 4.0 * (z[:, 0] - 1.5)
     return logit
 

@@ -104,7 +104,7 @@ def as_it_is(facts: Facts) -> SceneSets:
 
 
 def hidden_metal_cylinders_are_cubes(facts: Facts) -> SceneSets:
-    """Metal cylinders less than 60 % visible are seen as cubes."""
+    """Metal cylinders less than 60% visible are seen as cubes."""
     return _seen(
         facts,
         lambda i, item: (

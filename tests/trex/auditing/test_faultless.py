@@ -58,7 +58,7 @@ def test_twenty_audits_of_chance_confirm_at_most_one_family() -> None:
     searched, best, uncompared = (sum(column) for column in zip(*found, strict=True))
     print(f"{searched} of the rules, {best} of {len(WAYS) * AUDITS} best fits, {uncompared} if not compared")
     assert searched <= 1
-    assert best <= 4  # of 40 tests at 2.5 to 5 %: more with a chance of at most 5 %
+    assert best <= 4  # of 40 tests at 2.5 to 5%: more with a chance of at most 5%
     assert uncompared > AUDITS
 
 

@@ -71,7 +71,7 @@ def test_the_first_family_names_the_planted_conditions(
 
 def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere", severity=SEVERITY)
-    assert found[0].words == "A metal cylinder less than 60\u00a0% visible is taken for a cube."
+    assert found[0].words == "A metal cylinder less than 60% visible is taken for a cube."
     assert found[0].is_confirmed
     assert all(row.blamed.endswith("metal cylinder, taken for cube") for row in found[0].shown)
     assert found[0].survives["noise"][0] == 1.0

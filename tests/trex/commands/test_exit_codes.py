@@ -31,7 +31,7 @@ def quick() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def searched(quick: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with hits: 1 of 12 prior draws, so the interval of the rate is about .2 % to 38 %."""
+    """A finished run with hits: 1 of 12 prior draws, so the interval of the rate is about .2% to 38%."""
     return run(tmp_path_factory.mktemp("searched")).folder
 
 
@@ -73,7 +73,7 @@ def test_a_condition_decides_the_exit_code(
 
 
 def test_a_point_estimate_that_decides_is_noticed(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted bug: 1 of 12 is above 1 %, and nobody can tell whether the rate is."""
+    """The planted bug: 1 of 12 is above 1%, and nobody can tell whether the rate is."""
     monkeypatch.setattr(fail_if, "decide_rate", lambda condition, _: Decision.FAIL)
     assert find(searched, "--fail-if", "rate > 0.01")[0] != 4
 

@@ -291,7 +291,7 @@ def test_an_interval_of_one_or_of_bounded_differences() -> None:
 
 @pytest.mark.parametrize("share", [0.7, 0.8, 0.9])
 def test_answers_that_fall_under_most_cameras_alike_do_not_make_the_interval_a_point(share: float) -> None:
-    """Planted bug: five equal differences gave an interval of width 0, which held the mean in 41 % of cases."""
+    """Planted bug: five equal differences gave an interval of width 0, which held the mean in 41% of cases."""
     rng, held, repeats = np.random.default_rng(12), 0, 500
     for _ in range(repeats):
         fell = (rng.random(5) < share).astype(float)

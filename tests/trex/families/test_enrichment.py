@@ -186,7 +186,7 @@ def coverage(draw_clusters: bool) -> float:
 
 
 def test_the_interval_covers_although_relatives_resemble_each_other() -> None:
-    # 400 repeats at 95 %: below .90 has a chance under 1e-5
+    # 400 repeats at 95%: below .90 has a chance under 1e-5
     assert coverage(draw_clusters=True) >= 0.90
     assert coverage(draw_clusters=False) < 0.85  # planted bug: relatives counted as independent
 

@@ -13,7 +13,7 @@ CONDITIONS = 40
 
 
 def table(seed: int, n: int = 3000) -> tuple[np.random.Generator, Bools]:
-    """Independent conditions, each holding for between 10 and 60 % of the cases."""
+    """Independent conditions, each holding for between 10 and 60% of the cases."""
     rng = np.random.default_rng(seed)
     return rng, rng.random((n, CONDITIONS)) < rng.uniform(0.1, 0.6, CONDITIONS)
 

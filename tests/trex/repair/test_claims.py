@@ -120,7 +120,7 @@ def test_one_seed_one_control_or_one_test_without_a_gain_is_no_repair(
 def test_the_seed_that_loses_most_decides_and_against_the_model_of_the_rule(seed: int) -> None:
     assert not weaker(result("scenes"), seed, BEFORE, ANSWERS, -2).is_repaired
     assert weaker(result("scenes"), seed, ZERO, ANSWERS, -2).is_repaired
-    # planted bug: the mean of both seeds' losses, 0.5 % and none, is within what may be lost
+    # planted bug: the mean of both seeds' losses, 0.5% and none, is within what may be lost
     assert not weaker(result("scenes"), seed, BEFORE, ANSWERS, -1).is_repaired
     costly = weaker(result("decoders"), seed, ZERO, TEST, -40)
     assert not costly.is_repaired and "too much is lost on the test split" in costly.sentences[-1]
@@ -215,7 +215,7 @@ def test_the_sentences_give_the_figures_of_their_own_models() -> None:
     words = found.model_copy(update={"before": before, "tuned": [*zero, *found.tuned]}).sentences
     assert words[1] == "Fresh scenes: misread 140 of 200 before, 100 of 200 / 100 of 200 after."
     assert words[4].replace("\u00a0", " ") == (
-        "Answers about ordinary scenes: 50.5 % right before, 50.0 % (50.0 to 50.0) after (−0.5 to −0.5 points)."
+        "Answers about ordinary scenes: 50.5% right before, 50.0% (50.0 to 50.0) after (−0.5 to −0.5 points)."
     )
     halved = result("scenes", 100).model_copy(update={"corrected": [Scenario(number=4), Scenario(number=5)]})
     assert "1 (component 4)." in halved.sentences[0]
@@ -228,10 +228,8 @@ def test_the_sentences_give_the_figures_of_their_own_models() -> None:
     before = Tuned(seed=0, kind=BEFORE, weight=0.0, right={FRESH: (11, 100), TEST: (13, 100)})
     words = found.model_copy(update={"before": before, "tuned": each}).sentences
     first = words[0].replace("\u00a0", " ")
-    assert (
-        "right on 91.0 % (91.0 to 91.0) of fresh draws (11.0 % before, 31.0 % (31.0 to 31.0) after" in first
-    )
-    assert "93.0 % (93.0 to 93.0) of the test split (13.0 % before, 33.0 %" in first
+    assert "right on 91.0% (91.0 to 91.0) of fresh draws (11.0% before, 31.0% (31.0 to 31.0) after" in first
+    assert "93.0% (93.0 to 93.0) of the test split (13.0% before, 33.0%" in first
 
 
 def test_the_range_of_differences_is_from_least_to_greatest() -> None:
@@ -246,7 +244,7 @@ def test_a_mistake_that_needs_no_noise_is_not_laid_to_the_generator() -> None:
         seeds=300, seeds_plain_wrong=40, grown=grown, kept=800, kept_new=300, held_out=9, compared=[]
     )
     words = found.sentences[0]
-    assert "For 500 (62.5\u00a0%) the model is already wrong on the plain reconstruction" in words
+    assert "For 500 (62.5%) the model is already wrong on the plain reconstruction" in words
     assert words.endswith("these needed no noise.") and "generator" not in words
 
 

@@ -30,9 +30,9 @@ def test_one_scene_of_each_family_comes_first_then_the_others_by_confidence() ->
 def test_a_card_tells_the_family_and_its_share_of_the_hits() -> None:
     cards = [family_card(family, FAMILIES, SCENE) for family in FAMILIES.known]
     assert [card.counts.replace("\u00a0", " ") for card in cards if card] == [
-        "2 scenes, 33.3 % of all 6 found",
-        "2 scenes, 33.3 % of all 6 found",
-        "1 scene, 16.7 % of all 6 found",
+        "2 scenes, 33.3% of all 6 found",
+        "2 scenes, 33.3% of all 6 found",
+        "1 scene, 16.7% of all 6 found",
     ]
     assert cards[1] is None
     assert cards[0] is not None and cards[0].words == "A red object"

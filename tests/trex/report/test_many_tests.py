@@ -17,7 +17,7 @@ from trex.report.compare import compare
 def test_a_p_value_is_corrected_for_all_pairs_of_runs(
     runs: int, is_clear: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted bug: each of three pairs was tested at 5 %."""
+    """Planted bug: each of three pairs was tested at 5%."""
     monkeypatch.setattr(module, "_read", lambda path, name: SimpleNamespace(name=name))
     monkeypatch.setattr(module, "_shared", lambda one, other: [])
     monkeypatch.setattr(module, "_why_not", lambda one, other, n: "")

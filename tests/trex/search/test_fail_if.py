@@ -18,7 +18,7 @@ PASS, FAIL, UNDECIDED = Decision.PASS, Decision.FAIL, Decision.UNDECIDED
         (" found ", FailIf("found")),
         ("rate > 0.01", FailIf("rate > 0.01", ">", 0.01)),
         ("rate>=1%", FailIf("rate>=1%", ">=", 0.01)),
-        ("rate  <  .5 %", FailIf("rate < .5 %", "<", 0.005)),
+        ("rate  <  .5%", FailIf("rate < .5%", "<", 0.005)),
         ("rate <= 1e-3", FailIf("rate <= 1e-3", "<=", 0.001)),
         ("rate > 1.", FailIf("rate > 1.", ">", 1.0)),
     ],
@@ -66,7 +66,7 @@ def wrong_decisions(of: int, bound: float, decide_by: str) -> float:
 
 
 def test_a_build_fails_by_chance_at_most_once_in_40_times() -> None:
-    """Exact, by enumeration: a 95 % interval lies above the true rate with 2.5 % probability at most."""
+    """Exact, by enumeration: a 95% interval lies above the true rate with 2.5% probability at most."""
     for of, bound in [(20, 0.1), (100, 0.01), (100, 0.5), (500, 0.05)]:
         assert wrong_decisions(of, bound, "interval") <= 0.025
 

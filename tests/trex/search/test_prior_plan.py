@@ -141,7 +141,7 @@ def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the
 
 
 def test_a_common_target_whose_search_has_found_enough_keeps_its_first_draws_at_their_level() -> None:
-    """Planted bug: at 95 % those, which had many hits or the target were not common, covered .938."""
+    """Planted bug: at 95% those, which had many hits or the target were not common, covered .938."""
     plan = PriorPlan(TARGET, options(), ())
     first = [draw(index, 0.5) for index in range(40)]
     said = plan.sample(first)

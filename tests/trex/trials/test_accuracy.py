@@ -434,7 +434,7 @@ def test_the_check_seldom_fails_a_model_that_is_as_good_as_published() -> None:
         planted += clopper_pearson(int(right.sum()), pictures * questions).high < accuracy
     most = int(
         binom.isf(FALSE_ALARM, tries, 0.05)
-    )  # a one-sided error of 5 %: twice the nominal, for 40 clusters
+    )  # a one-sided error of 5%: twice the nominal, for 40 clusters
     assert alarms <= most, alarms
     assert planted > most, planted
 

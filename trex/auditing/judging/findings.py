@@ -198,7 +198,7 @@ def _finding(
     failing = {one.scene for _, one, _ in held_out.failures}  # an older audit has asked about others too
     rows = [row for row in rows if row.scene in failing]
     stayed, n, scenes = [row for row in rows if row.stays], len(held_out.failures), len(memberships)
-    # Each factor at 97.5 %, so that both hold together at 95 % (Bonferroni).
+    # Each factor at 97.5%, so that both hold together at 95% (Bonferroni).
     fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
     share = len(stayed) / len(rows) if rows else 0.0
     return Finding(

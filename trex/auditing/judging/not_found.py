@@ -32,8 +32,8 @@ MISREADINGS = {
 class NotFound:
     """A kind of confident mistake that none of `scenes` held-out scenes shows, in each of which it could have occurred.
 
-    `bound` is the upper 95 % bound on the share of such scenes that show it, for this kind alone; all `together`
-    bounds of an audit hold at once with 95 %.
+    `bound` is the upper 95% bound on the share of such scenes that show it, for this kind alone; all `together`
+    bounds of an audit hold at once with 95%.
     """
 
     what: str
@@ -71,7 +71,7 @@ def looked_for(rows: Sequence[tuple[Facts, Examined]]) -> LookedFor:
 
 
 def no_event_bound(scenes: int, kinds: int = 1) -> float:
-    """The upper 95 % bound on a rate after no event in so many independent scenes: 1 - (.05/kinds)^(1/scenes).
+    """The upper 95% bound on a rate after no event in so many independent scenes: 1 - (.05/kinds)^(1/scenes).
 
     The one-sided bound of Clopper and Pearson (1934, Biometrika 26, 404-413); bounds of `kinds` rates hold together
     (Bonferroni). InputError without a scene.

@@ -106,8 +106,8 @@ def _table(rows: Sequence[Row]) -> Table[Row]:
     columns = (
         Column[Row]("questions", lambda row: row.what),
         Column[Row]("asked", lambda row: f"{row.right.of:,}", True),
-        Column[Row]("right (95 %)", lambda row: _percents(row.right), True),
-        Column[Row]("confident mistakes (95 %)", lambda row: _percents(row.mistakes), True),
+        Column[Row]("right (95%)", lambda row: _percents(row.right), True),
+        Column[Row]("confident mistakes (95%)", lambda row: _percents(row.mistakes), True),
         Column[Row]("mean confidence", lambda row: percent(row.confidence), True),
         Column[Row]("more than elsewhere", lambda row: "yes" if row.stands_out else ""),
     )
@@ -118,8 +118,8 @@ def _absent(rows: Sequence[NotFound]) -> Table[NotFound]:
     columns = (
         Column[NotFound]("confident mistake", lambda row: row.what),
         Column[NotFound]("scenes that allow it", lambda row: f"{row.scenes:,}", True),
-        Column[NotFound]("occurs in at most (95 %)", lambda row: percent(row.bound), True),
-        Column[NotFound]("all rows together (95 %)", lambda row: percent(row.together), True),
+        Column[NotFound]("occurs in at most (95%)", lambda row: percent(row.bound), True),
+        Column[NotFound]("all rows together (95%)", lambda row: percent(row.together), True),
     )
     return Table("Confident mistakes that were looked for and not found", columns, rows)
 

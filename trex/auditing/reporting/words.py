@@ -29,7 +29,7 @@ CHANGES: Mapping[str, str] = {
 
 
 def share_words(share: Proportion) -> str:
-    """A share with its counts and interval: "12 of 20 (36 % to 81 %)"."""
+    """A share with its counts and interval: "12 of 20 (36% to 81%)"."""
     return f"{share.count} of {share.of} ({percent_interval(*share.interval)})"
 
 
@@ -68,7 +68,7 @@ def agreement_words(one: Agreement) -> str:
 
 def rate_words(finding: Finding) -> str:
     """How often failures that stay occur, with the interval."""
-    return f"In {percent(finding.rate)} of scenes (95\u00a0%: {percent_interval(*finding.rate_interval)})"
+    return f"In {percent(finding.rate)} of scenes (95%: {percent_interval(*finding.rate_interval)})"
 
 
 def survival_words(finding: Finding) -> list[str]:
@@ -115,7 +115,7 @@ def leads_words(leads: Sequence[Lead]) -> str:
 
 
 def searched_words(lead: Lead) -> str:
-    """What became of a search: "3 found, 1.2 % (.3 % to 4 %) of the scenes in which that answer is wrong"."""
+    """What became of a search: "3 found, 1.2% (.3% to 4%) of the scenes in which that answer is wrong"."""
     one = lead.searched
     if one is None:
         return f"not run: {lead.query}"
@@ -140,5 +140,5 @@ def not_found_words(done: LookedFor) -> str:
     return (
         f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
         f"scene; the bounds on their rates reach from {percent_interval(bounds[0], bounds[-1])} of the scenes that "
-        "allow them (95\u00a0% each)."
+        "allow them (95% each)."
     )

@@ -88,7 +88,7 @@ class Run:
 
     @property
     def rate(self) -> Proportion:
-        """The rate without a search: hits among prior draws, with `value` and `interval` (95 %)."""
+        """The rate without a search: hits among prior draws, with `value` and `interval` (95%)."""
         return self.results.how_often.rate
 
     @property

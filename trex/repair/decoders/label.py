@@ -54,7 +54,7 @@ class Voter(Record):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether less than 80 % of its checks are right."""
+        """Whether less than 80% of its checks are right."""
         return self.checks > 0 and self.right < LEAST_RIGHT * self.checks
 
 
@@ -111,7 +111,7 @@ class VoteResult(Found):
         rows = [f"voters: {self.who}" + (f", without {', '.join(self.without)}" if self.without else "")]
         rows += [
             f"  {each.name}: {each.right} of {each.checks} real pictures right, {each.same} of {each.repeats} repeats "
-            f"alike{'  <- below 80 %' if each.is_doubtful else ''}"
+            f"alike{'  <- below 80%' if each.is_doubtful else ''}"
             for each in self.voters
         ]
         rows += ["component  label  disagree with the model  labelled  carry the label"]
@@ -135,7 +135,7 @@ class VoteResult(Found):
     @property
     def sentences(self) -> list[str]:
         doubtful = [each.name for each in self.voters if each.is_doubtful]
-        warning = f" Below 80 % of hidden checks right: {', '.join(doubtful)}." if doubtful else ""
+        warning = f" Below 80% of hidden checks right: {', '.join(doubtful)}." if doubtful else ""
         people = "" if "annotator" in self.who else " No person has looked at these pictures."
         return [
             f"{capitalized(self.who)}: in {len(self.scenarios)} of {counted(len(self.components), 'component')} most "

@@ -91,7 +91,7 @@ class NoveltyResult(Found):
         return [
             head,
             *rows,
-            "farther: than the test pictures, in this share of pairs; 50 % if they are alike",
+            "farther: than the test pictures, in this share of pairs; 50% if they are alike",
         ]
 
     @property

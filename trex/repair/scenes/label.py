@@ -86,7 +86,7 @@ class TruthResult(Found):
             f"{each.kind:<13}  {each.sentence}"
             for each in self.verdicts
         ]
-        return ["component  misread            95 %              verdict        what", *rows]
+        return ["component  misread            95%              verdict        what", *rows]
 
     @property
     def sentences(self) -> list[str]:
@@ -157,7 +157,7 @@ def met_words(keys: Sequence[str], drawn: Sequence[Fresh], vocabulary: Vocabular
 
 
 def interval(drawn: Sequence[Fresh], hits: Sequence[bool]) -> tuple[float, float]:
-    """The 95 % interval of the share of hits; 0 to 1 of nothing."""
+    """The 95% interval of the share of hits; 0 to 1 of nothing."""
     sizes: dict[int, int] = defaultdict(int)
     counts: dict[int, int] = defaultdict(int)
     for fresh, hit in zip(drawn, hits, strict=True):

@@ -68,7 +68,7 @@ class OfficialProof(Record):
         points = ", ".join(signed_points(row.difference) for row in self.rows)
         return (
             f"Official pictures ({self.dataset}, {counted(self.pictures, 'picture')}, {counted(first.n, 'question')}): "
-            f"{100 * first.other_right / first.n:.1f} % right before, {after} % after ({points} points)."
+            f"{100 * first.other_right / first.n:.1f}% right before, {after}% after ({points} points)."
             + "".join(f" {note}." for note in self.notes)
         )
 

@@ -102,7 +102,7 @@ class Situations:
         self._vocabulary = vocabulary
 
     def inside(self, scene: Scene, index: int) -> int:
-        """The component in whose 90 % ellipsoid the object lies, -1 for none."""
+        """The component in whose 90% ellipsoid the object lies, -1 for none."""
         rows = vector(facts_of(scene, self._vocabulary), index, self._vocabulary)[None]
         return int(self.mixture.inside(self._scale.codes(rows))[0])
 
@@ -166,7 +166,7 @@ def all_conditions(vocabulary: Vocabulary) -> list[Condition]:
 
 
 def subject_words(chosen: Sequence[Condition]) -> str:
-    """A sentence's subject: "an object less than 40 % visible beside a cube"; "an object" without a condition."""
+    """A sentence's subject: "an object less than 40% visible beside a cube"; "an object" without a condition."""
     parts = (part_words(chosen, part) for part in ("seen", "where", "scene"))
     return " ".join([noun_words(chosen), *(words for part in parts for words in part)])
 

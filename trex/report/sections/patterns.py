@@ -51,9 +51,9 @@ def _columns(here: str) -> tuple[Column[Enriched], ...]:
     return (
         Column("object", lambda row: row.words),
         Column(here, lambda row: with_note(percent(row.share), f"of {row.n}"), is_number=True),
-        Column("95 %", lambda row: percent_interval(*row.interval), is_number=True),
+        Column("95%", lambda row: percent_interval(*row.interval), is_number=True),
         Column("prior", lambda row: percent(row.prior_share), is_number=True),
-        Column("95 %", lambda row: percent_interval(*row.prior_interval), is_number=True),
+        Column("95%", lambda row: percent_interval(*row.prior_interval), is_number=True),
         Column("lift", lambda row: f"{row.lift:.1f}" if row.prior_share else "–", is_number=True),
         Column("p", lambda row: f"{row.p_value:.1g}", is_number=True),
     )

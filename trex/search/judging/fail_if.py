@@ -70,7 +70,7 @@ def parse_fail_if(text: str) -> FailIf:
 def rule(condition: FailIf, results: Results, *, is_finished: bool = True) -> Ruling:
     """The verdict on a condition; before a search has finished, only a hit decides anything."""
     said, hits = results.how_often.rate, len(results.found)
-    reason = f"the rate is {said.range} (95 %; {said.counted})"
+    reason = f"the rate is {said.range} (95%; {said.counted})"
     if not condition.sign:
         lost = f", {len(results.fragile)} did not survive fresh noise" if results.fragile else ""
         reason = f"{counted(hits, 'distinct hit')} found{lost}; {reason}"

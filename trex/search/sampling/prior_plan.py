@@ -28,7 +28,7 @@ from trex.worlds.latents import Latent
 LEVEL = 0.95
 GROWTH = 4  # the larger of the two possible samples of a bank, in sizes of the first
 SPARE = 1.25  # more hits than are wanted on average, since their number varies
-# Of each sample that may be the one reported, so that it covers with 95 % whichever is (union bound): a bank has two
+# Of each sample that may be the one reported, so that it covers with 95% whichever is (union bound): a bank has two
 # samples, and two more if another look may choose from it.
 BANK_LEVEL, RESCORED_LEVEL = 0.975, 0.9875
 

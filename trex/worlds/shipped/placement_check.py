@@ -14,7 +14,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 SURE = 6  # this many objects of any size always fit
 BATCH, BATCHES = 8192, 4000  # layouts tried at most; takes seconds, and only if almost nothing fits
-SCENES = 300  # tried for a condition; one that holds for 2 % of scenes passes with 99.8 %
+SCENES = 300  # tried for a condition; one that holds for 2% of scenes passes with 99.8%
 
 
 def check_placement(vocabulary: Vocabulary, n: int) -> None:

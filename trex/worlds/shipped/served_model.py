@@ -41,7 +41,7 @@ def model_remarks(section: OptionedModelSection) -> tuple[str, ...]:
     n = section.samples
     all_of, half = clopper_pearson(n, n), clopper_pearson(n // 2, n)
     return (
-        f"Probabilities are sampled, {n} samples per picture, not exact: 95 % intervals (Clopper and Pearson) are "
+        f"Probabilities are sampled, {n} samples per picture, not exact: 95% intervals (Clopper and Pearson) are "
         f"{all_of[0]:.2f} to {all_of[1]:.2f} if all {n} samples agree, and {half[0]:.2f} to {half[1]:.2f} for "
         f"{n // 2} of {n}. A search selects pictures whose samples happen to agree, so the probabilities of hits are "
         "too high on average.",

@@ -73,7 +73,7 @@ def test_a_traced_misreading_is_not_told_as_absent() -> None:
 
 
 def test_the_bounds_of_random_audits_hold_as_often_as_they_say() -> None:
-    """A kind with a rate just above the bound of 60 scenes: told as absent in about 5 % of 4,000 audits, never more."""
+    """A kind with a rate just above the bound of 60 scenes: told as absent in about 5% of 4,000 audits, never more."""
     rng, n, audits = np.random.default_rng(17), 60, 4000
     rate = no_event_bound(n) + 1e-9
     unseen = sum(not (rng.random(n) < rate).any() for _ in range(audits))

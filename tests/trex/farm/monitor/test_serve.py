@@ -265,7 +265,7 @@ def test_events_tell_what_changes(tmp_path: Path) -> None:
         events.readline()
         second = json.loads(events.readline().removeprefix(b"data: "))
         assert second["counts"] == {**first["counts"], "queued": 1, "running": 1}
-        assert second["running"][0]["cells"][5:8] == ["0.875", "50\u00a0%", "1"]
+        assert second["running"][0]["cells"][5:8] == ["0.875", "50%", "1"]
         connection.close()
 
 

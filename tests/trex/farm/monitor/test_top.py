@@ -53,7 +53,7 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 queued, 1 running, 1 done, 1 failed; 1 worker, 2.50 renders/s" in shown
     assert f"{OWNER}: worker-0 {entry.id[:10]}" in shown
     line = line_of(shown, " running ")
-    for cell in (entry.id[:10], "chains 6/12", "0.875", "50 %", "2.50", "2 min 05 s"):
+    for cell in (entry.id[:10], "chains 6/12", "0.875", "50%", "2.50", "2 min 05 s"):
         assert cell in line
     assert "FOUND" in line_of(shown, " done ")
     assert "the model is gone" in line_of(shown, " failed ") and "\x1b" not in shown
@@ -186,7 +186,7 @@ def test_a_narrow_terminal_cuts_settings_and_no_figure(
     shown = trex_done("queue", "watch", "--once", "--runs", runs).stdout
     assert max(map(len, shown.splitlines())) <= width
     head, line = line_of(shown, " state "), line_of(shown, " running ")
-    figures = {"best": "0.875", "accepted": "50 %", "found": "2", "renders/s": "2.50", "left": "2 min 05 s"}
+    figures = {"best": "0.875", "accepted": "50%", "found": "2", "renders/s": "2.50", "left": "2 min 05 s"}
     for name, figure in figures.items():
         assert name in head and figure in line, shown
     assert entry.id[:10] in line

@@ -68,7 +68,7 @@ kernel = "block"
 
 def row(**changes: object) -> SearchProof:
     """A pair of searches: ten found before in 100 renders, none after."""
-    before = Searched(run="b", ending="FOUND", found=10, families=2, renders=100, rate="1 %")
+    before = Searched(run="b", ending="FOUND", found=10, families=2, renders=100, rate="1%")
     values: dict[str, object] = {
         "corrected": "x", "query": "q", "seed": 0, "look": "fast", "before": before,
         "after": before.model_copy(update={"found": 0}), "prior": 500, "prior_before": 7, "prior_after": 2,

@@ -66,7 +66,7 @@ def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: P
         (verdict,) = folder.found("label", TruthResult).verdicts
         place = folder.require("label")
         assert all((place / one.file).read_bytes().startswith(b"\x89PNG") for one in verdict.examples)
-    assert component.sentence == "a metal object less than 80\u00a0% visible"
+    assert component.sentence == "a metal object less than 80% visible"
     assert component.kinds == [(TAKEN, component.members)] and component.origins < component.members
     assert verdict.kind == SCENARIO and 0.5 < verdict.low < verdict.misread / verdict.drawn < verdict.high
     assert verdict.drawn == 40 and verdict.examples and "taken for cube" in verdict.examples[0].words
