@@ -70,7 +70,7 @@ class Rows:
         shown = self.snapshot
         rows = [
             {
-                column: escaped(cell).replace("\xa0", " ")
+                column: escaped(cell)
                 for column, cell in zip(COLUMNS, cells(row, shown.now), strict=True)
             }
             for row in (*shown.running, *shown.waiting, *shown.ended)
