@@ -69,10 +69,7 @@ class Rows:
         """The table for this width."""
         shown = self.snapshot
         rows = [
-            {
-                column: escaped(cell)
-                for column, cell in zip(COLUMNS, cells(row, shown.now), strict=True)
-            }
+            {column: escaped(cell) for column, cell in zip(COLUMNS, cells(row, shown.now), strict=True)}
             for row in (*shown.running, *shown.waiting, *shown.ended)
         ]
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
