@@ -1,5 +1,5 @@
 """CLEVR models by name, their published accuracy, saliency, and a fake that is simple to understand.
 
-One room for each family of models, `interface` for what they share, `adapters` for user-defined models. Nothing here
-renders or samples.
+One subpackage for each family of models, `interface` for what they share, `adapters` for user-defined models. Nothing
+here renders or samples.
 """

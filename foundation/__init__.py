@@ -1,4 +1,4 @@
-"""The base of all other rooms: errors, typed JSON fields, guarded reading and atomic writing of files.
+"""The base of all other subpackages: errors, typed JSON fields, guarded reading and atomic writing of files.
 
-Contains nothing about scenes, models, runs or queries, and imports no other room.
+Contains nothing about scenes, models, runs or queries, and imports no other subpackage.
 """

@@ -1,6 +1,6 @@
 """A world small enough to check by hand: points of the unit square, each shown as one colored pixel.
 
-It is the fake of every seam: `SquarePrior`, `PixelRenderer` and `PixelClassifier` satisfy the protocols of
+It is the fake of every protocol: `SquarePrior`, `PixelRenderer` and `PixelClassifier` satisfy the protocols of
 `inference.types`, cost microseconds, and have exact answers.
 """
 

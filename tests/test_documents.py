@@ -110,11 +110,6 @@ def test_the_glossary_has_the_ten_words_and_leads_to_where_they_are_used() -> No
     assert [part[:20] for part in parts if ".md" not in part] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_document_names_the_folder_that_became_trex(name: str) -> None:
-    assert "harness" not in (ROOT / name).read_text(encoding="utf-8").lower()
-
-
 def test_the_citation_file_says_what_citation_file_format_requires() -> None:
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(found)

@@ -1,4 +1,4 @@
-"""How a spec begins, for the forms whose room and adapter both need it."""
+"""How a spec begins, for the forms whose subpackage and adapter both need it."""
 
 HF = "hf:"
 IEP = "iep:"

@@ -1,4 +1,4 @@
-"""The seam to renderer and classifier: broken contracts are named, and scoring is a pure function of the latent."""
+"""Renderer and classifier as scoring uses them: broken contracts are named, and it is a pure function of the latent."""
 
 from __future__ import annotations
 
