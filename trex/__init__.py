@@ -7,7 +7,8 @@
 
 This package is the application, named after its command; each folder is a subpackage and says what lives there. The
 libraries `scenes`, `render`, `inference`, `clevr_models`, `mnist_models`, `artifacts`, `foundation` and
-`blender_assets` stand at the top of the repository and are imported as `trex.scenes`, `trex.render` and so on, never by their bare names.
+`blender_assets` stand at the top of the repository and are imported as `trex.scenes`, `trex.render` and so on, never
+by their bare names.
 
 Importing it takes milliseconds: what it offers is loaded when it is first used.
 """
