@@ -21,6 +21,7 @@ from trex.explain.explain_run import explain
 from trex.explain.options import ExplainOptions
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import InputError
+from trex.foundation.progress import silent
 from trex.report.compare import compare
 from trex.report.compare_page import write_comparison
 from trex.report.first_screen import tone
@@ -29,24 +30,13 @@ from trex.runs.folder import open_run
 from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 
-
-class Quiet:
-    """Watches nothing."""
-
-    def begin(self, number: int, total: int) -> None: ...
-
-    def pictures(self, count: int) -> None: ...
-
-    def done(self) -> None: ...
-
-
 EXPLAINED = 2
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     made = run(tmp_path_factory.mktemp("pages"), ["search.steps=40", "search.seed=3"])
-    explain(made.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), Quiet())
+    explain(made.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), silent)
     with open_run(made.folder, for_writing=False) as folder:
         return conclude_run(folder, read_draws(folder.draws))
 
