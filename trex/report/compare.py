@@ -15,8 +15,8 @@ from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
+from trex.report.context import goal, model_words
 from trex.report.gallery import picture_url
-from trex.report.report import goal, model_words
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest

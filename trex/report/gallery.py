@@ -13,7 +13,6 @@ from trex.render.png_url import url_of_png
 from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
 from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
-from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CONTROL, CONTROLS
 from trex.search.hit import Hit
@@ -23,7 +22,6 @@ from trex.worlds.description import Noun
 
 PER_PAGE = 24  # cards on screen at once
 MAX_CARDS = 240  # on the page; findings.json holds all hits
-TOP_ANSWERS = 3  # of a folded card
 
 
 @dataclass(frozen=True)
@@ -107,22 +105,6 @@ def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:
         for one in nearest
     ]
     return make_cards(folder, named, {}, {})
-
-
-def target_answers(manifest: Manifest) -> tuple[str, ...]:
-    """The answers that the target names, which a card marks."""
-    return manifest.query.answer or tuple(manifest.query.target.probabilities)
-
-
-def small_card_values(manifest: Manifest) -> dict[str, object]:
-    """The values that the template of small cards takes besides the card."""
-    return {
-        "noun": manifest.world.noun,
-        "manifest": manifest,
-        "small_px": SMALL_PX,
-        "top_answers": TOP_ANSWERS,
-        "target_answers": target_answers(manifest),
-    }
 
 
 def picture_url(folder: RunFolder, found: Hit) -> str:

@@ -4,49 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 
 from markupsafe import Markup
 
-from trex.explain.explanation import Explanation
-from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
 from trex.pages.page import fragment
-from trex.runs.folder import RunFolder
-from trex.runs.manifest import Manifest
-from trex.search.results import Results
-from trex.trials.confirmation import Confirmation, read_confirmations
-from trex.worlds.description import Noun
-
-
-@dataclass(frozen=True)
-class ReportContext:
-    """The run of a report; files besides its draws are read once, when a section first needs them."""
-
-    folder: RunFolder
-    results: Results
-
-    @property
-    def manifest(self) -> Manifest:
-        """The run's manifest: query, world, model."""
-        return self.folder.manifest
-
-    @property
-    def noun(self) -> Noun:
-        """The world's noun for a latent."""
-        return self.manifest.world.noun
-
-    @cached_property
-    def explanations(self) -> Mapping[str, Explanation]:
-        """The explanations that `trex explain` has written, by the explained picture."""
-        return read_explanations(self.folder)
-
-    @cached_property
-    def confirmations(self) -> list[Confirmation]:
-        """The confirmations that `trex confirm` has written, by preset."""
-        return read_confirmations(self.folder)
+from trex.report.context import ReportContext
 
 
 @dataclass(frozen=True)

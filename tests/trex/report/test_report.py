@@ -18,8 +18,8 @@ from trex.finding.find import find
 from trex.foundation.percent import percent
 from trex.pages import figures
 from trex.report import gallery
+from trex.report.context import goal
 from trex.report.family_cards import first_places
-from trex.report.report import goal
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import CONTROL, CONTROLS

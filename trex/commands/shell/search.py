@@ -16,8 +16,8 @@ from trex.finding.page_pictures import NO_LARGE, Pictures, large_progress
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import HTML, DiskFullError, check_file_out, write_atomic
 from trex.foundation.words import capitalized
+from trex.report.context import goal, model_words
 from trex.report.first_screen import stays
-from trex.report.report import goal, model_words
 from trex.runs.draw_log import repair, run_draws
 from trex.runs.folder import FINDINGS, FINISHED, REPORT, open_run
 from trex.search.judging.fail_if import Ruling

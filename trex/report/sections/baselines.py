@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.report.section import ReportContext, Section, template_file
+from trex.report.context import ReportContext
+from trex.report.section import Section, template_file
 from trex.trials.baseline.beside import stored_baselines
 from trex.trials.baseline.page import sentences
 

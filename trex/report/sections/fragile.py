@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trex.report.gallery import make_cards, small_card_values
-from trex.report.section import ReportContext, Section, template_file
+from trex.report.context import ReportContext
+from trex.report.gallery import make_cards
+from trex.report.section import Section, template_file
 
 MAX_CARDS = 12  # most confident first
 
@@ -20,7 +21,7 @@ def fragile(context: ReportContext) -> Mapping[str, object] | None:
         "count": len(results.fragile),
         "hits": len(results.fragile) + len(results.found),
         "draws": context.manifest.query.render.fresh,
-        **small_card_values(context.manifest),
+        "run": context,
     }
 
 

@@ -8,7 +8,8 @@ from trex.explain.explanation import Explanation
 from trex.families.enrichment import Enriched, Enrichment, Example, enriched
 from trex.foundation.percent import percent, percent_interval
 from trex.pages.table import Column, Table, with_note
-from trex.report.section import ReportContext, Section, template_file
+from trex.report.context import ReportContext
+from trex.report.section import Section, template_file
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
 from trex.worlds.latents import SCENES

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trex.explain.saliency_agreement import agreements
-from trex.report.section import ReportContext, Section, template_file
+from trex.report.context import ReportContext
+from trex.report.section import Section, template_file
 
 
 def saliency(context: ReportContext) -> Mapping[str, object] | None:

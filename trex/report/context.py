@@ -1,0 +1,228 @@
+"""What a run's page shows: the one object that the page's template and the sections share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+from trex.explain.explanation import Explanation
+from trex.explain.stored import read_explanations
+from trex.explain.view import make_explanation_view
+from trex.families.relatives import family_count_words, family_rule
+from trex.foundation.percent import percent
+from trex.inference.statistics.diagnostics import by_chain
+from trex.inference.targets.kind import Goal
+from trex.pages import figures
+from trex.pages.thumbnails import SMALL_PX
+from trex.query.target import goal as target_goal
+from trex.report.calibration import CalibrationView, calibration_view
+from trex.report.family_cards import FamilyChoice, choices
+from trex.report.first_screen import Tone, summary, tone
+from trex.report.gallery import PER_PAGE, Card, make_cards
+from trex.runs.folder import RunFolder
+from trex.runs.manifest import Manifest
+from trex.runs.record import CHAIN, CONTROL, PRIOR
+from trex.runs.sessions import Session, read_sessions
+from trex.search.judging.headline import headline, source_words
+from trex.search.results import Results
+from trex.trials.accuracy import check_words
+from trex.trials.confirmation import Confirmation, larger_looks, read_confirmations
+from trex.worlds.description import Noun
+from trex.worlds.registry import SHIPPED, model_shown
+
+KIND_WORDS = {
+    "wrong": "wrong answers",
+    "right": "right answers",
+    "explained": "explained",
+    PRIOR: "of the prior",
+    CHAIN: "of chains",
+    CONTROL: "of the control",
+}
+
+
+@dataclass(frozen=True)
+class ReportContext:
+    """The run of a report; files besides its draws are read once, when a section first needs them.
+
+    `files` maps further files with the hits to their descriptions.
+    """
+
+    per_page: ClassVar[int] = PER_PAGE
+    top_answers: ClassVar[int] = 3  # of a folded card
+
+    folder: RunFolder
+    results: Results
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's manifest: query, world, model."""
+        return self.folder.manifest
+
+    @property
+    def noun(self) -> Noun:
+        """The world's noun for a latent."""
+        return self.manifest.world.noun
+
+    @cached_property
+    def explanations(self) -> Mapping[str, Explanation]:
+        """The explanations that `trex explain` has written, by the explained picture."""
+        return read_explanations(self.folder)
+
+    @cached_property
+    def confirmations(self) -> list[Confirmation]:
+        """The confirmations that `trex confirm` has written, by preset."""
+        return read_confirmations(self.folder)
+
+    @cached_property
+    def cards(self) -> list[Card]:
+        """The gallery: the hits in the order of their families, at most MAX_CARDS."""
+        looks = larger_looks(self.confirmations, self.manifest.facts.size)
+        views = {
+            key: make_explanation_view(self.folder, explanation, looks.get(key))
+            for key, explanation in self.explanations.items()
+        }
+        return make_cards(self.folder, self.results.found, views, looks, self.results.families)
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The kinds of hits that the gallery can be restricted to, with their words."""
+        return {k: words for k, words in KIND_WORDS.items() if any(k in card.kinds for card in self.cards)}
+
+    @property
+    def families(self) -> Sequence[FamilyChoice]:
+        """The families that the gallery can be restricted to."""
+        return choices(self.results.families, self.noun)
+
+    @property
+    def families_words(self) -> str:
+        return family_count_words(self.results.families)
+
+    @property
+    def sources(self) -> str:
+        """How many hits come from the prior, and how many from chains."""
+        return source_words(self.results, self.noun)
+
+    @property
+    def rules(self) -> str:
+        """When two latents are distinct, and when they are of one family."""
+        return f"{self.manifest.world.rule} {family_rule(self.noun)}"
+
+    @property
+    def tone(self) -> Tone:
+        return tone(self.results)
+
+    @property
+    def headline(self) -> str:
+        return headline(self.manifest, self.results)
+
+    @property
+    def summary(self) -> str:
+        return summary(self.manifest, self.results, self.explanations, self.confirmations)
+
+    @property
+    def goal(self) -> Goal:
+        return goal(self.manifest)
+
+    @property
+    def model(self) -> str:
+        return model_words(self.manifest)
+
+    @property
+    def world(self) -> str:
+        return self.manifest.world.scope(self.manifest.query)
+
+    @property
+    def target_answers(self) -> tuple[str, ...]:
+        """The answers that the target names, which a card marks."""
+        query = self.manifest.query
+        return query.answer or tuple(query.target.probabilities)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the pictures are enlarged without blurring."""
+        return self.manifest.facts.size[0] < SMALL_PX
+
+    @property
+    def accuracy_check(self) -> Sequence[str]:
+        """Sentences on whether the model is as good as published; none if nothing is known."""
+        return check_words(self.manifest.facts.weights, self.manifest.facts.model)
+
+    @property
+    def calibration(self) -> CalibrationView | None:
+        return calibration_view(self.manifest, self.results)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the sessions that rendered."""
+        return sum(session.seconds for session in self._sessions)
+
+    @property
+    def session_renders(self) -> int:
+        return sum(session.renders for session in self._sessions)
+
+    @cached_property
+    def _sessions(self) -> list[Session]:
+        """A finished run resumed renders nothing, and is left out."""
+        return [session for session in read_sessions(self.folder.path) if session.renders]
+
+    @property
+    def plots(self) -> list[tuple[str, str, str]]:
+        """The plots as (title, alternative text, SVG)."""
+        return _plots(self.manifest, self.results)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Every parameter of the resolved query, by dotted key."""
+        return list(_flat(json.loads(self.manifest.query.model_dump_json()), ""))
+
+
+def goal(manifest: Manifest) -> Goal:
+    """The target's behavior in words, and the answers that it concerns."""
+    return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
+
+
+def model_words(manifest: Manifest) -> str:
+    """Display name of the model."""
+    model = manifest.query.model
+    if model_shown(manifest.query, manifest.facts.model) == SHIPPED:
+        return "the shipped model"
+    sampled = f" (sampled, {model.samples} per picture)" if model.samples else ""
+    return f"{manifest.facts.model}{sampled}"
+
+
+def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
+    how, target, noun = results.how_often, manifest.target, manifest.world.noun
+    hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in results.prior)
+    words = (
+        f"{len(results.prior)} {noun.many} from the prior, by the confidence they get; the best has "
+        f"{percent(how.best)}; in the level set: {hits}. The count is on a log scale."
+    )
+    plots = [("Before the search", words, figures.prior_histogram(results.prior, target, noun.many))]
+    chains = by_chain(results.chains)
+    if chains and chains[0]:
+        steps = len(chains[0])
+        hit = results.conclusion.n_chains_hit
+        before = chains[0][0].index
+        after = f" after {before} of warmup" if before else ""
+        words = f"{len(chains)} chains of {steps} steps{after}; {hit} of them reached the level set (dots)."
+        plots.append(("Confidence along the chains", words, figures.trace(chains, target)))
+        words = (
+            f"{results.accepted} of {results.proposals} proposals were accepted; {results.invalid} were "
+            f"invalid {noun.many}, rejected without a render{', warmup included' if before else ''}."
+        )
+        plots.append(("Acceptance", words, figures.acceptance(chains)))
+    return plots
+
+
+def _flat(table: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            rows += _flat(value, f"{prefix}{key}.")
+        else:
+            rows.append((prefix + key, json.dumps(value, ensure_ascii=False)))
+    return rows
