@@ -13,7 +13,7 @@ from trex.explain.options import ExplainOptions
 from trex.foundation.errors import InputError
 from trex.foundation.options import Option
 from trex.foundation.percent import percent
-from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode
+from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode, TrustRun
 from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ class ExplainCommand(ExplainOptions):
             ("--large/--no-large",),
         ),
     ] = True
-    trust: Annotated[
-        bool,
-        Option(
-            "Trust a run folder from elsewhere: run the code, or use the address, that it names.",
-            ("--trust",),
-        ),
-    ] = False
+    trust: TrustRun = False
     dataset: Annotated[
         Path | None, Option("Instead of a run: a picture of this folder in CLEVR's layout.")
     ] = None

@@ -15,9 +15,10 @@ from trex.render.presets import PRESETS, preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
-from trex.trials.confirm import ConfirmOptions, confirm_open
+from trex.trials.confirm import confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
+from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import SCENES
 from trex.worlds.world import FAKE, Plan
 
@@ -58,7 +59,8 @@ def render_large(folder: RunFolder, top: int, progress: Progress) -> bool:
     """Render the `top` most confident hits of a run at preset LARGE; False if nothing is missing or can be larger."""
     if not may_be_larger(folder.manifest) or _has_large(folder, top):
         return False
-    confirm_open([folder], ConfirmOptions(LARGE, top, folder.manifest.query.render.device), progress)
+    options = ConfirmOptions(preset=LARGE, top=top, device=folder.manifest.query.render.device)
+    confirm_open([folder], options, progress)
     return True
 
 

@@ -39,3 +39,9 @@ Processes = Annotated[
     int | None, Option("Blender processes; by default one per core, up to 4.", low=1, high=256)
 ]
 Junit = Annotated[Path | None, Option("Write the verdicts as JUnit XML, one test case each.", metavar="FILE")]
+TrustRun = Annotated[
+    bool,
+    Option(
+        "Trust a run folder from elsewhere: run the code, or use the address, that it names.", ("--trust",)
+    ),
+]

@@ -36,19 +36,11 @@ from trex.trials.confirmation import (
     read_confirmation,
 )
 from trex.trials.hits import SAME, largest_change, stored_hits
+from trex.trials.options import ConfirmOptions
 from trex.worlds.fingerprint import model_fingerprint, probe_probabilities_of
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan, open_renderer
-
-
-@dataclass(frozen=True)
-class ConfirmOptions:
-    """Preset, device, and the number of hits of each run, most confident first."""
-
-    preset: str = "clevr"
-    top: int = 20
-    device: str = "auto"
 
 
 @dataclass
@@ -96,8 +88,6 @@ def confirm_open(
 ) -> list[tuple[RunFolder, Confirmation]]:
     """As `confirm`, of runs that are open for writing."""
     preset = preset_named(options.preset)
-    if options.top < 1:
-        raise InputError(f"--top {options.top} is not possible; give 1 or more")
     section = RenderSection(preset=preset.name, device=options.device, processes=1)
     with ExitStack() as stack:
         checked = [(folder, *_check(folder, preset, options.top)) for folder in folders]

@@ -208,7 +208,7 @@ def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--top", "0"], ["--top 0 is not possible"]),
+        (["--top", "0"], ["--top 0: give 1 or more"]),
         (["--preset", "photo"], ["preset 'photo'", "clevr"]),
     ],
     ids=["none", "preset"],

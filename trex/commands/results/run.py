@@ -29,6 +29,7 @@ from trex.runs.record import Record
 from trex.search.hit import Hit
 from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
+from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import Latent
 from trex.worlds.registry import model_shown
 from trex.worlds.world import World
@@ -156,19 +157,18 @@ class Run:
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
 
-    def confirm(
-        self, preset: str = "clevr", top: int = 20, *, model: object = None, progress: bool = True,
-        device: str = "auto",
-    ) -> Confirmation:  # fmt: skip
+    @with_options(ConfirmOptions)
+    def confirm(self, *, model: object = None, progress: bool = True, **options: object) -> Confirmation:
         """Render the `top` most confident hits at another preset and score them again; the report is written again.
 
         At preset "clevr" a scene takes about two minutes on one core. Each is saved as soon as it is done. Raises
         RunError if there are no hits, or if the model has changed.
         """
-        from trex.trials.confirm import ConfirmOptions, confirm
+        from trex.trials.confirm import confirm
 
+        checked = ConfirmOptions.checked(options)
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            ((_, confirmation),) = confirm([self.path], ConfirmOptions(preset, top, device), display.show)
+            ((_, confirmation),) = confirm([self.path], checked, display.show)
         self.report()
         return confirmation
 
