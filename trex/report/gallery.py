@@ -31,8 +31,6 @@ class Card:
     number: int
     scene: Hit
     image: str  # data URI, "" if the picture is not stored
-    words: str
-    origin: str
     parts: tuple[str, ...]
     table: Cells
     step: int  # rank in the order of the search
@@ -68,8 +66,6 @@ def make_cards(
             number=place + 1,
             scene=one,
             image=picture_url(folder, one) if rank < PER_PAGE else light_url(folder, one),
-            words=one.words,
-            origin=one.origin,
             parts=parts(one.record),
             table=table(one.record),
             step=steps[id(one)],
