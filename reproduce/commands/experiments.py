@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.commands.shell.options import Settings
+from trex.commands.shell.options import Settings, TrustQuery
 from trex.commands.shell.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, note, print_result
-from trex.commands.shell.trust import TrustQuery
 from trex.foundation.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from tests.running.runs import go_on, run
 from tests.worlds.baseline_worlds import QUERY as BASELINE_QUERY
 from tests.worlds.baseline_worlds import write_query
 from trex.foundation.files import left_behind, write_atomic
-from trex.trials.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import make_baseline
+from trex.trials.options import BaselineOptions
 
 pytestmark = pytest.mark.process
 

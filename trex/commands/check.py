@@ -12,12 +12,13 @@ from trex.commands.shell.options import (
     ModelName,
     QueryOrQuestion,
     Settings,
+    TrustQuery,
     TrustRemoteCode,
     overrides,
     refuse,
 )
 from trex.commands.shell.result import AsJson
-from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.commands.shell.trust import trust_queries
 from trex.query.shipped import is_question, query_path
 
 

@@ -15,11 +15,12 @@ from trex.commands.shell.options import (
     ModelName,
     QueryFile,
     Settings,
+    TrustQuery,
     TrustRemoteCode,
     overrides,
 )
 from trex.commands.shell.result import AsJson
-from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.commands.shell.trust import trust_queries
 from trex.commands.shell.verdicts import Conditions, Junit, make_gate
 
 

@@ -12,9 +12,9 @@ import typer
 
 from trex.auditing.options import AuditOptions
 from trex.commands.queue_run import Runs, run, serve, watch
-from trex.commands.shell.options import refuse
+from trex.commands.shell.options import TrustQuery, refuse
 from trex.commands.shell.result import AsJson, note, print_result
-from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.commands.shell.trust import trust_queries
 from trex.commands.verb import Session, Verb
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.words import HEADER, details, fields, line, tally

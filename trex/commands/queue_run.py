@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from trex.commands.shell.options import refuse
+from trex.commands.shell.options import Trust, refuse
 from trex.commands.shell.result import AsJson, print_result, print_text
-from trex.commands.shell.trust import Trust, trust_queue
+from trex.commands.shell.trust import trust_queue
 from trex.foundation.errors import OURS, InputError
 from trex.runs.place import RUNS
 

@@ -12,10 +12,11 @@ import typer
 
 from trex.commands.cache_banks import SHORT, BankFolder
 from trex.commands.shell import complete
-from trex.commands.shell.options import LOOKS, Processes, RenderDevice, Settings, is_given, refuse
+from trex.commands.shell.options import Processes, RenderDevice, Settings, is_given, refuse
 from trex.commands.shell.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, print_result
 from trex.foundation.words import counted
+from trex.query.verb_options import LOOKS
 
 if TYPE_CHECKING:
     from trex.bank.bank import Bank

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.commands.shell.options import Processes, refuse
+from trex.commands.shell.options import Processes, TrustQuery, refuse
 from trex.commands.shell.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, note, print_result
-from trex.commands.shell.trust import TrustQuery, trust_queries
+from trex.commands.shell.trust import trust_queries
 from trex.query.shipped import query_path
 
 if TYPE_CHECKING:

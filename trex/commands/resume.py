@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from trex.commands.shell.options import Large, Log, RunPath
+from trex.commands.shell.options import Large, Log, RunPath, Trust
 from trex.commands.shell.result import AsJson
-from trex.commands.shell.trust import Trust, trust_runs
+from trex.commands.shell.trust import trust_runs
 from trex.commands.shell.verdicts import Conditions, Junit, make_gate
 
 

@@ -9,7 +9,6 @@ import typer
 
 from trex.commands.shell import complete
 from trex.commands.shell.options import (
-    DEVICE_WORDS,
     Endpoint,
     MaxRequests,
     Processes,
@@ -21,6 +20,7 @@ from trex.commands.shell.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, print_result
 from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
+from trex.query.verb_options import DEVICE_WORDS
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions

@@ -56,6 +56,7 @@ class Verb(Generic[O, R]):
     do: Callable[[O, Session], R]
     kept: str
     fault: Callable[[R], str] = lambda result: ""  # an internal fault in the result: the command exits with 1
+    notes: Callable[[R], Sequence[str]] = lambda result: ()  # of the result, on the terminal alone
 
     def function(self) -> Callable[..., R]:
         """The verb for Python: arguments and keywords are the options, `model` may be an object of the session.
@@ -88,6 +89,8 @@ class Verb(Generic[O, R]):
 
             with Display() as display, stopped_in_shell(Session(display, self.kept)) as session:
                 result = self.do(options, session)
+            for line in () if as_json else self.notes(result):
+                note(line)
             print_result(result.document(), str(result), as_json)
             if fault := self.fault(result):
                 note(f"error: {fault}")
@@ -189,14 +192,15 @@ def _shell_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
         if get_origin(annotation) is tuple:
             annotation = list[get_args(annotation)[0]]  # type: ignore[misc]
         default = inspect.Parameter.empty if info.is_required() else info.default
-        declared = _typer_declaration(options.declared(name))
+        declared = typer_declaration(options.declared(name))
         parameters.append(
             inspect.Parameter(name, keyword, default=default, annotation=Annotated[annotation, declared])
         )
     return [*parameters, inspect.Parameter("as_json", keyword, default=False, annotation=AsJson)]
 
 
-def _typer_declaration(option: Option) -> Any:
+def typer_declaration(option: Option) -> Any:
+    """The option as typer declares it; bounds are checked by the model."""
     completion = getattr(complete, option.complete) if option.complete else None
     if option.is_argument:
         return typer.Argument(metavar=option.metavar, help=option.help, autocompletion=completion)

@@ -14,6 +14,11 @@ DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
 SPECS = "shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md."
 
 Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True)]
+QueryModel = Annotated[str | None, Option(SPECS)]
+Settings = Annotated[
+    tuple[str, ...],
+    Option("Override a key, e.g. search.seed=3. Repeatable.", ("--set",), metavar="KEY=VALUE"),
+]
 Endpoint = Annotated[
     str | None,
     Option(
@@ -43,5 +48,11 @@ TrustRun = Annotated[
     bool,
     Option(
         "Trust a run folder from elsewhere: run the code, or use the address, that it names.", ("--trust",)
+    ),
+]
+TrustQuery = Annotated[
+    bool,
+    Option(
+        "Trust the query file: run the code, or use the address, that it names. Once is enough.", ("--trust",)
     ),
 ]

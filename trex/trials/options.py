@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Self
 
+from pydantic import model_validator
+
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.options import Option, Options
 from trex.query.verb_options import LOOKS, Device
+
+WORLDS = ("query", "clevr")
 
 
 class ConfirmOptions(Options):
@@ -14,3 +20,41 @@ class ConfirmOptions(Options):
     preset: Annotated[str, Option(f"The preset to render at: {LOOKS}.")] = "clevr"
     top: Annotated[int, Option("Number of hits of each run, most confident first.", low=1)] = 20
     device: Device = "auto"
+
+
+class BaselineOptions(Options):
+    """The source of a baseline: a data folder with the splits to take, or `rendered` scenes of a world."""
+
+    dataset: Annotated[
+        Path | None, Option("A folder in CLEVR's layout, or the public generator's: images/, scenes/.")
+    ] = None
+    splits: Annotated[
+        tuple[str, ...], Option("Only this split of --dataset, e.g. val. Repeatable.", ("--split",))
+    ] = ()
+    rendered: Annotated[int | None, Option("Render this many scenes of the prior instead.")] = None
+    world: Annotated[
+        str, Option("The scenes of --rendered: query (its own world) or clevr (as a test set's).")
+    ] = "query"
+    seed: Annotated[int, Option("The seed of --rendered.")] = 0
+    cache: Annotated[
+        Path | None, Option("The folder for rendered pictures; by default the user's cache.")
+    ] = None
+    beside: Annotated[
+        tuple[Path, ...], Option("A run of the same query to compare with. Repeatable.", metavar="RUN")
+    ] = ()
+    all_pictures: Annotated[
+        bool, Option("Show every picture on the page, not only hits.", ("--all-pictures",))
+    ] = False
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if self.dataset is not None:
+            why = "it applies to the scenes of --rendered N, and --dataset draws none; drop it"
+            self.refuse(["world", "seed", "cache"], why)
+        if (self.dataset is None) == (self.rendered is None):
+            raise InputError("give either --dataset DIR, or --rendered N for N scenes of the prior")
+        if self.splits and self.dataset is None:
+            raise InputError("--split belongs to --dataset; rendered scenes have no splits")
+        if self.world not in WORLDS:
+            raise unknown("world", self.world, WORLDS)
+        return self

@@ -9,7 +9,8 @@ import pytest
 from tests.running.command_line import trex
 from tests.running.runs import run, write_query
 from trex.finding.conclude import Outcome
-from trex.trials.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import make_baseline
+from trex.trials.options import BaselineOptions
 
 
 @pytest.fixture(scope="module")

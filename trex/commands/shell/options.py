@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from trex.commands.shell import complete
+from trex.commands.verb import typer_declaration
 from trex.foundation.errors import InputError
+from trex.query import verb_options
 from trex.query.shipped import query_path
-from trex.render.blender_child.device import DEVICES
-from trex.render.presets import PRESETS
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.options import ModelOptions
 
-LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
 TYPED = "COMMANDLINE"  # not a default, and not a variable of the environment
 
 
@@ -44,6 +43,14 @@ def _typed(ctx: typer.Context, name: str) -> str:
     return max(one.secondary_opts if is_off else one.opts, key=len)
 
 
+def declared(annotation: object) -> Any:
+    """The option of a verb's field, for a command that checks its bounds itself."""
+    option = get_args(annotation)[1]
+    declaration = typer_declaration(option)
+    declaration.min, declaration.max = option.low, option.high
+    return declaration
+
+
 QueryFile = Annotated[
     Path,
     typer.Argument(
@@ -54,7 +61,6 @@ QueryFile = Annotated[
     ),
 ]
 
-
 QueryOrQuestion = Annotated[
     str,
     typer.Argument(
@@ -64,7 +70,6 @@ QueryOrQuestion = Annotated[
     ),
 ]
 
-
 RunPath = Annotated[
     Path,
     typer.Argument(
@@ -72,30 +77,15 @@ RunPath = Annotated[
     ),
 ]
 
+Settings = Annotated[list[str] | None, declared(verb_options.Settings)]
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. search.seed=3. Repeatable."),
-]
+RenderDevice = Annotated[str, declared(verb_options.Device)]
+Trust = Annotated[bool, declared(verb_options.TrustRun)]
+TrustQuery = Annotated[bool, declared(verb_options.TrustQuery)]
 
+Processes = Annotated[int | None, declared(verb_options.Processes)]
 
-DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
-RenderDevice = Annotated[str, typer.Option("--device", help=f"{DEVICE_WORDS}.")]
-
-
-Processes = Annotated[
-    int | None, typer.Option(min=1, max=256, help="Blender processes; by default one per core, up to 4.")
-]
-
-
-ModelName = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md.",
-    ),
-]
-
+ModelName = Annotated[str | None, declared(verb_options.QueryModel)]
 
 Large = Annotated[
     bool,
@@ -105,7 +95,6 @@ Large = Annotated[
     ),
 ]
 
-
 Log = Annotated[
     list[str] | None,
     typer.Option(
@@ -113,9 +102,7 @@ Log = Annotated[
     ),
 ]
 
-
 Port = Annotated[int | None, typer.Option(help="Port of --serve; by default 8322; 0 takes any free one.")]
-
 
 Token = Annotated[
     str | None,
@@ -128,32 +115,11 @@ Token = Annotated[
 MODEL_KEY, ENDPOINT_KEY, CODE_KEY = "model.name", "model.endpoint", "model.trust_remote_code"
 REQUESTS_KEY = "model.max_requests"
 
+Endpoint = Annotated[str | None, declared(verb_options.Endpoint)]
 
-Endpoint = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Server of a model openai:NAME, e.g. http://localhost:8000/v1; by default OPENAI_BASE_URL.",
-    ),
-]
+TrustRemoteCode = Annotated[bool, declared(verb_options.TrustRemoteCode)]
 
-
-TrustRemoteCode = Annotated[
-    bool,
-    typer.Option(
-        "--trust-remote-code", help="Run the code in the folder of a model hf:NAME; read it before you do."
-    ),
-]
-
-
-MaxRequests = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Send at most N requests to the server of openai:NAME, repeated tries included.",
-    ),
-]
+MaxRequests = Annotated[int | None, declared(verb_options.MaxRequests)]
 
 
 def model_options(endpoint: str | None, max_requests: int | None, trusts_remote_code: bool) -> ModelOptions:

@@ -1,27 +1,9 @@
-"""`--trust`: allows a run folder or a query file to run the code that it names."""
+"""What `--trust` does: allows a run folder or a query file to run the code that it names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
-
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust",
-        help="Trust a run folder from elsewhere: run the code, or use the address, that it names.",
-    ),
-]
-TrustQuery = Annotated[
-    bool,
-    typer.Option(
-        "--trust",
-        help="Trust the query file: run the code, or use the address, that it names. Once is enough.",
-    ),
-]
 
 
 def trust_runs(runs: Iterable[Path]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from trex.artifacts.cache import cache_root
 from trex.datasets.examples import Examples
-from trex.foundation.errors import InputError, unknown
+from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
@@ -22,33 +22,11 @@ from trex.trials.baseline.baseline import Baseline
 from trex.trials.baseline.beside import attach_runs
 from trex.trials.baseline.files import FILES, StoredBaseline
 from trex.trials.baseline.score import Planned, RenderedScenes, score_examples
+from trex.trials.options import BaselineOptions
 from trex.worlds.registry import SHIPPED, model_shown
 from trex.worlds.world import Plan
 
-WORLDS = ("query", "clevr")
 K = TypeVar("K")
-
-
-@dataclass(frozen=True)
-class BaselineOptions:
-    """The source of a baseline: a data folder with the splits to take, or `rendered` scenes of a world."""
-
-    dataset: Path | None = None
-    splits: tuple[str, ...] = ()
-    rendered: int | None = None
-    world: str = "query"
-    seed: int = 0
-    cache: Path | None = None
-    beside: tuple[Path, ...] = ()
-    all_pictures: bool = False
-
-    def __post_init__(self) -> None:
-        if (self.dataset is None) == (self.rendered is None):
-            raise InputError("give either --dataset DIR, or --rendered N for N scenes of the prior")
-        if self.splits and self.dataset is None:
-            raise InputError("--split belongs to --dataset; rendered scenes have no splits")
-        if self.world not in WORLDS:
-            raise unknown("world", self.world, WORLDS)
 
 
 def make_baseline(

@@ -17,7 +17,8 @@ from trex.trials.baseline import baseline as counted
 from trex.trials.baseline import score as baseline_count
 from trex.trials.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.trials.baseline.files import read_baselines
-from trex.trials.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import make_baseline
+from trex.trials.options import BaselineOptions
 
 # (red things that the model sees, scene or None): what the query asks is P(2) >= .85
 PICTURES = [

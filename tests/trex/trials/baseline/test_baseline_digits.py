@@ -14,8 +14,9 @@ from trex.foundation.errors import InputError
 from trex.inference.targets import high_confidence
 from trex.mnist_models.load import load_classifier
 from trex.query.toml_file import parse_query
-from trex.trials.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import make_baseline
 from trex.trials.baseline.score import judge
+from trex.trials.options import BaselineOptions
 from trex.worlds.registry import make_plan
 
 QUERY = """

@@ -28,8 +28,9 @@ from trex.scenes.vocabulary import CLEVR
 from trex.trials.baseline import score as baseline_rendered
 from trex.trials.baseline.baseline import Baseline
 from trex.trials.baseline.files import read_baselines
-from trex.trials.baseline.run import BaselineOptions, make_baseline
+from trex.trials.baseline.run import make_baseline
 from trex.trials.baseline.score import RenderedScenes
+from trex.trials.options import BaselineOptions
 
 N = 40
 ALARM = 1e-5
