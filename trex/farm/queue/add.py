@@ -13,13 +13,13 @@ from trex.farm.queue.entry import Entry
 from trex.farm.queue.queue import find_entry, insert
 from trex.farm.queue.queue_file import run_error, transaction
 from trex.farm.queue.queued_folder import (
+    CODEC,
     QUEUED,
     Queued,
     entry_from_folder,
     is_queued,
     queued_folders,
     to_entry,
-    to_json,
 )
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
@@ -109,7 +109,7 @@ def _make_folders(runs: Path, new: Mapping[str, Queued], requests: Mapping[str, 
         scratch = make_owned(SCRATCH, runs)
         for name, queued in new.items():
             os.mkdir(f"{scratch.path}/{name}")
-            for file, content in {**requests[name].files, QUEUED: to_json(queued)}.items():
+            for file, content in {**requests[name].files, QUEUED: CODEC.line(queued)}.items():
                 Path(f"{scratch.path}/{name}/{file}").write_bytes(content)
         os.sync()  # once for all: syncing each file would cost a millisecond
         taken = set()

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
+import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.fields import first_problem
 
+# of a run: the query file's name, then the entry's id
+FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})")
+Id = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+Time = Annotated[float, Field(ge=0, le=1e11)]  # Unix seconds; a later one is damage
 Kind = Literal["query", "audit"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
@@ -26,20 +35,39 @@ class Entry:
     leases the entry until `expires`; both are empty unless it is running.
     """
 
-    id: str
-    folder: str
+    __pydantic_config__ = ConfigDict(strict=True, revalidate_instances="always")
+    id: Id
+    folder: Annotated[str, Field(pattern=f"^{FOLDER.pattern}$")]
     source: str
     question: str
     state: State
     priority: int
     attempts: int
-    added: float
+    added: Time
     place: int  # among entries added together
-    began: float | None
-    ended: float | None
+    began: Time | None
+    ended: Time | None
     owner: str | None
-    expires: float | None
+    expires: Time | None
     why: str
+
+
+ENTRY = TypeAdapter(Entry)
+
+
+def entry_of(row: sqlite3.Row) -> Entry:
+    """The entry in a row of `queue.sqlite`, which may come from elsewhere.
+
+    sqlite3.DataError, which `queue_file` reports as damage, if no version writes such a row.
+    """
+    columns = [field.name for field in fields(Entry)]
+    if row.keys() != columns:
+        raise sqlite3.DataError(f"its columns are not {', '.join(columns)}")
+    try:
+        return ENTRY.validate_python(Entry(*row))
+    except ValidationError as error:
+        key = first_problem(error).key
+        raise sqlite3.DataError(f"an entry's {key} is {row[key]!r:.60}") from error
 
 
 def run_path(runs: Path, entry: Entry) -> Path:

@@ -10,10 +10,9 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from trex.farm.queue.entry import ENDED, OPEN, STATES, Entry, State, check_states, run_path
+from trex.farm.queue.entry import ENDED, OPEN, STATES, Entry, State, check_states, entry_of, run_path
 from trex.farm.queue.queue_file import change, has_queue, reading
 from trex.farm.queue.queued_folder import clear_marks, mark_cancelled, mark_failed, mark_priority, read_queued
-from trex.farm.queue.row import entry_of
 from trex.foundation.errors import InputError, RunError
 
 TURN = "priority DESC, added, place, id"

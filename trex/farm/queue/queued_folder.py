@@ -7,19 +7,17 @@ completes it to a run; `failed` and `cancelled` are marks, as `finished` is.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from trex.farm.queue.entry import Entry, Kind, State, run_path
+from trex.farm.queue.entry import FOLDER, Entry, Id, Kind, State, Time, run_path
+from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
-from trex.foundation.fields import first_problem
 from trex.foundation.files import MIB, read_bytes, write_atomic
-from trex.foundation.parse import parse_json
 from trex.query.schema import Query, Section
 from trex.query.toml_file import parse_query
 from trex.runs.folder import FINISHED, REPORT
@@ -29,12 +27,7 @@ from trex.worlds.world import Plan
 QUEUED = "queued.json"
 FAILED = "failed"
 CANCELLED = "cancelled"
-MAX_BYTES = 2 * MIB  # of queued.json, which holds a query
 MAX_PRIORITY = 1_000_000  # priorities range from minus to plus this
-LATEST_S = 1e11  # of a time in Unix seconds; a later one is damage
-FOLDER = re.compile(
-    r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})"
-)  # the query file's name, then the entry's id
 
 
 class Queued(Section):
@@ -45,34 +38,25 @@ class Queued(Section):
 
     format: Literal[1] = 1
     kind: Kind = "query"
-    id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    id: Id
     source: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     text: str
     overrides: tuple[str, ...] = ()
     question: str
-    priority: Annotated[int, Field(strict=True, ge=-MAX_PRIORITY, le=MAX_PRIORITY)] = 0
-    added: Annotated[float, Field(strict=True, ge=0, le=LATEST_S)]
-    place: Annotated[int, Field(strict=True, ge=0, lt=2**31)] = 0
+    priority: Annotated[int, Field(ge=-MAX_PRIORITY, le=MAX_PRIORITY)] = 0
+    added: Time
+    place: Annotated[int, Field(ge=0, lt=2**31)] = 0
 
 
-def to_json(queued: Queued) -> bytes:
-    """The bytes of `queued.json`."""
-    return queued.model_dump_json().encode() + b"\n"
+CODEC = Codec(Queued, limit=2 * MIB)  # a query is in it
 
 
 def read_queued(path: Path) -> Queued:
-    """The `queued.json` of a run folder; RunError if it is missing or damaged."""
-    try:
-        data = read_bytes(path / QUEUED, limit=MAX_BYTES, follow_links=False, error=RunError)
-        parse_json(data, str(path / QUEUED), error=RunError)
-        return Queued.model_validate_json(data)
-    except RunError as error:
-        raise RunError(f"{path} was not queued, or its {QUEUED} is damaged: {error}") from error
-    except ValidationError as error:
-        key, message = first_problem(error)
-        raise RunError(
-            f"{path / QUEUED} is damaged: {key or 'file'}: {message}; move the folder away and queue the query again"
-        ) from error
+    """The `queued.json` of a run folder, no link; RunError if it is missing or damaged."""
+    queued = CODEC.read(path / QUEUED, "move the folder away and queue the query again", inside=path)
+    if queued is None:
+        raise RunError(f"{path} was not queued: it has no {QUEUED}")
+    return queued
 
 
 def settings_of(runs: Path, entry: Entry) -> str:
@@ -145,7 +129,7 @@ def entry_from_folder(path: Path) -> Entry:
 def mark_priority(path: Path, queued: Queued, priority: int) -> None:
     """Store the priority in the run folder."""
     if queued.priority != priority:
-        write_atomic(path / QUEUED, to_json(queued.model_copy(update={"priority": priority})))
+        write_atomic(path / QUEUED, CODEC.line(queued.model_copy(update={"priority": priority})))
 
 
 def mark_failed(path: Path, why: str) -> None:

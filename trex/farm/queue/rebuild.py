@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trex.farm.queue.entry import Entry
+from trex.farm.queue.entry import Entry, entry_of
 from trex.farm.queue.queue import find_entry, insert
 from trex.farm.queue.queue_file import (
     SIDE_FILES,
@@ -17,7 +17,6 @@ from trex.farm.queue.queue_file import (
     transaction,
 )
 from trex.farm.queue.queued_folder import QUEUED, entry_from_folder, queued_folders
-from trex.farm.queue.row import entry_of
 from trex.foundation.errors import InputError, RunError
 
 DAMAGED_SUFFIX = ".damaged"

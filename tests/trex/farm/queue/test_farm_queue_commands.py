@@ -337,7 +337,7 @@ def test_rebuild_leaves_out_what_is_no_entry(runs: Path) -> None:
     (runs / "from-trex-find").mkdir()
     result = queue_command(runs, "rebuild")
     assert "3 entries" in result.stdout
-    assert "is damaged: " in result.stderr and f"names entry {second.id}" in result.stderr
+    assert "is damaged (id: " in result.stderr and f"names entry {second.id}" in result.stderr
 
 
 def test_a_deleted_run_folder_is_queued_again(runs: Path) -> None:
