@@ -1,4 +1,4 @@
-"""What the farm costs beside one process."""
+"""What the farm costs beside one process, and what each command costs on 10,000 queued queries."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from statistics import fmean, median
 
 from benchmarks.figure import note, show
 from trex.farm.queue import add as queue_add
-from trex.farm.queue import queue
+from trex.farm.queue.queue import entry
+from trex.farm.queue.queue_file import queue_file
 from trex.farm.queue.requests import queue_requests
 from trex.farm.status import read_farm_statuses
 from trex.farm.workers.tasks import STEPS
 
+TREX = [sys.executable, "-m", "trex.commands.shell.app", "queue"]
 PRESET = os.environ.get("TREX_BENCH_PRESET", "fast")
 CHAINS, ROUNDS = 2, 6 * STEPS
 QUERIES = 2  # at once: with more chains than workers, no worker waits for another's chain
@@ -41,6 +43,15 @@ chains = {chains}
 steps = {steps}
 further = 0
 control = false
+"""
+ENTRIES = 10_000
+FAKE_QUERY = """
+question = "How many red things are there?"
+answer = "2"
+[model]
+name = "fake"
+[render]
+preset = "fake"
 """
 
 
@@ -105,17 +116,7 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
     query = QUERY.format(preset=PRESET, chains=CHAINS, steps=ROUNDS)
     (place / "query.toml").write_text(query, encoding="utf-8")
     runs = place / "runs"
-    words = [
-        sys.executable,
-        "-m",
-        "trex.commands.shell.app",
-        "queue",
-        "run",
-        "--runs",
-        str(runs),
-        "--workers",
-        str(workers),
-    ]
+    words = [*TREX, "run", "--runs", str(runs), "--workers", str(workers)]
     environment = {**os.environ, "RAY_worker_niceness": "0"}
     with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment) as process:
         try:
@@ -130,8 +131,8 @@ def _carried_out(runs: Path, *overrides: str) -> list[Piece]:
     found = queue_requests([runs.parent / "query.toml"], (), [(override,) for override in overrides])
     added = [one.entry for one in queue_add.add(runs, found, 0, time.time())]
     for one in added:
-        _wait(lambda one=one: queue.entry(runs, one.id).state in ("done", "failed"))  # type: ignore[misc]
-        assert queue.entry(runs, one.id).state == "done", queue.entry(runs, one.id).why
+        _wait(lambda one=one: entry(runs, one.id).state in ("done", "failed"))  # type: ignore[misc]
+        assert entry(runs, one.id).state == "done", entry(runs, one.id).why
     return [
         piece
         for path in (runs / "logs").glob("worker-*.jsonl")
@@ -153,3 +154,29 @@ def _wait(condition: Callable[[], bool], seconds: float = 900.0) -> None:
     while not condition():
         assert time.monotonic() < end, f"waited {seconds:g} s in vain"
         time.sleep(0.5)  # looking costs CPU time too
+
+
+def queue() -> None:
+    """Seconds and CPU seconds of each command, the start of Python included; other work may run beside."""
+    with tempfile.TemporaryDirectory() as place:
+        query, runs = Path(place) / "query.toml", Path(place) / "runs"
+        query.write_text(FAKE_QUERY, encoding="utf-8")
+        note(f"adding, listing, cancelling and rebuilding {ENTRIES:,} queued queries")
+        _timed("add", str(query), "--sweep", f"search.seed=0..{ENTRIES - 1}", "--runs", str(runs))
+        _timed("list", "--runs", str(runs))
+        _timed("cancel", "--all", "--runs", str(runs))
+        queue_file(runs).unlink()
+        _timed("rebuild", "--runs", str(runs))
+
+
+def _timed(command: str, *words: str) -> None:
+    began, used = time.perf_counter(), _cpu_s()
+    subprocess.run([*TREX, command, *words], check=True, stdout=subprocess.DEVNULL)
+    show(f"queue.{command}_{ENTRIES}_s", time.perf_counter() - began, "s")
+    show(f"queue.{command}_{ENTRIES}_cpu_s", _cpu_s() - used, "CPU s")
+
+
+def _cpu_s() -> float:
+    """Seconds that the processes that have ended have computed."""
+    times = os.times()
+    return times.children_user + times.children_system

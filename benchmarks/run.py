@@ -15,11 +15,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see doc
 
 from benchmarks import efficiency as searches
 from benchmarks.efficiency import efficiency
-from benchmarks.farm import farm
+from benchmarks.farm import farm, queue
 from benchmarks.gpu import gpu
 from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
-from benchmarks.queue import queue
 from benchmarks.released_models import released
 from benchmarks.rendering import costs, memory, memory_long, quality, scoring, throughput
 
