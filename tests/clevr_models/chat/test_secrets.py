@@ -18,7 +18,7 @@ from tests.running.runs import write_query
 from tests.serving.chat_server import ChatServer, Fault, chat_server
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
 
-SERVE = "serve"
+SERVE = ("queue", "serve")
 # Of this process alone: another that runs the same tests has its own in its list of processes.
 SECRET = f"sk-planted-{os.getpid()}-in-the-environment"
 # Every command with a served model where it takes one; `{}` are folders. Some end in an error, which may not say the
@@ -100,12 +100,12 @@ def calls(tmp_path: Path, url: str) -> list[list[str]]:
 
 def test_every_command_is_called(tmp_path: Path) -> None:
     known = set(whole().commands)
-    assert {words[0] for words in calls(tmp_path, "")} == known - {SERVE}
+    assert {words[0] for words in calls(tmp_path, "")} == known
 
 
 def served(runs: Path) -> str:
     """What `trex queue serve`, which does not end, has printed when it is told to end, once it has said its address."""
-    words = [sys.executable, "-m", "trex", SERVE, "--port", "0", "--runs", str(runs)]
+    words = [sys.executable, "-m", "trex", *SERVE, "--port", "0", "--runs", str(runs)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         lines: list[str] = []
@@ -131,14 +131,14 @@ def test_the_key_is_nowhere_after_every_command(
             result = trex(*words)
             said[" ".join(words)] = result.output + repr(result.exception)
             ended[" ".join(words[:2])] = result.exit_code
-        said[SERVE] = served(tmp_path / "runs")
+        said["served"] = served(tmp_path / "runs")
         server.faults[:] = [Fault(500, SECRET.encode())] * 9  # a server that tells it back
         said["told back"] = trex(
             "find", "query.toml", "--set", "search.seed=9", "--out", tmp_path / "other"
         ).output
     assert server.keys == {f"Bearer {SECRET}"}
     assert [line for line, text in said.items() if SECRET in text] == []
-    assert "http://127.0.0.1" in said[SERVE]
+    assert "http://127.0.0.1" in said["served"]
     assert SECRET not in "".join(capfd.readouterr())
     assert not any(SECRET.encode() in line for line in processes) and len(processes) > 1
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

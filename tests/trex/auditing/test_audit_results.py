@@ -97,9 +97,9 @@ def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) ->
     given: dict[str, Any] = {"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False}
     wrong: dict[str, Any]
     for wrong, words in (
-        ({"scenes": 0}, "--scenes 0"),
-        ({"scenes": 2.5}, "--scenes 2.5"),
-        ({"probed": -1}, "--probed -1"),
+        ({"scenes": 0}, "scenes 0"),
+        ({"scenes": 2.5}, "scenes 2.5"),
+        ({"probed": -1}, "probed -1"),
         ({"weigh": {"mised": 3}}, "mised"),
         ({"world": "no_such_query"}, "no_such_query"),
         ({"junit": tmp_path / "none" / "x.xml"}, "--junit"),
