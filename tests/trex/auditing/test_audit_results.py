@@ -94,7 +94,7 @@ def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
 
 
 def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"model": "fake", "look": "fake", "out": tmp_path / "out", "progress": False}
+    given: dict[str, Any] = {"model": "fake", "preset": "fake", "out": tmp_path / "out", "progress": False}
     wrong: dict[str, Any]
     for wrong, words in (
         ({"scenes": 0}, "scenes 0"),
