@@ -1,6 +1,6 @@
 # make demo   install, then find scenes without a cube in which the shipped model is sure of exactly one
-# make test   install, then run every check, and the tests but the nightly ones
-# make test-all  the same with the nightly tests
+# make test   install, then run every check, and the tests but the slow and the nightly ones
+# make test-all  the same with all tests
 # make wheel  install, then build the wheel into dist/
 # make docs   install, then build the documents as a site in site/; a warning is an error
 PYTHON ?= python3.11
@@ -28,7 +28,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 -m "not nightly"
+	$(BIN)/python -m pytest -n 3 -m "not nightly and not slow"
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
