@@ -127,6 +127,7 @@ def test_the_site_has_every_document() -> None:
     assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme_is_in_true_color() -> None:
     """A palette of 200 colors once turned an object to blame black."""
     with Image.open(ROOT / "docs" / "images" / "report.png") as picture:

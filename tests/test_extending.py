@@ -185,6 +185,7 @@ def test_the_three_small_changes_touch_few_files() -> None:
     assert len(EXAMPLES["A report section"].touched) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
@@ -192,6 +193,7 @@ def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
     USED[heading](tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("template", "says"),
@@ -207,6 +209,7 @@ def test_a_broken_section_is_named(template: str, says: str, tmp_path: Path) -> 
     assert says in errors
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
     outcome = run(tmp_path)
@@ -220,6 +223,7 @@ def test_what_a_section_shows_is_escaped(tmp_path: Path) -> None:
     assert "<p>&lt;script&gt;</p>" in (outcome.folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_section_that_cannot_be_imported_stops_no_report(tmp_path: Path) -> None:
     outcome = run(tmp_path)

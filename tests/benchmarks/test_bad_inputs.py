@@ -17,6 +17,7 @@ def count(*words: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(1200)
 def test_every_twentieth_bad_input_ends_in_one_clear_line() -> None:

@@ -19,6 +19,7 @@ def tried(folder: Path) -> tuple[Bench, Task]:
     return bench, Task("find", lambda place, _: ["find", query, "--out", str(place)])
 
 
+@pytest.mark.slow
 def test_a_command_that_was_struck_again_and_again_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     bench, task = tried(tmp_path)
     whole, growth = undisturbed(bench, task, tmp_path / "whole")

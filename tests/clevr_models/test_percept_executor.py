@@ -59,6 +59,7 @@ def mistakes(function: str = "scene") -> Iterator[Asked]:
                 yield question
 
 
+@pytest.mark.slow
 def test_perfect_sight_gives_true_answers_in_all_families() -> None:
     assert {step.function for question in asked() for step in question.program} == set(SIGNATURES)
     assert len(asked()) > 300

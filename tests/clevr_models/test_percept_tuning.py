@@ -42,6 +42,7 @@ def loss(percept: Percept, scenes: Scenes) -> float:
         return float(grid_loss(percept.network(to_pixels(scenes.pictures)), labels).total)
 
 
+@pytest.mark.slow
 def test_weight_zero_does_not_look_at_the_further_scenes_and_another_weight_learns_them(
     drawn: Scenes,
 ) -> None:
@@ -55,6 +56,7 @@ def test_weight_zero_does_not_look_at_the_further_scenes_and_another_weight_lear
     assert loss(one, further) < loss(zero, further)
 
 
+@pytest.mark.slow
 def test_the_scenes_kept_out_for_the_calibration_are_not_trained_on(drawn: Scenes) -> None:
     ordinary, further = drawn.take(np.arange(LEAST)), drawn.take(np.arange(1))
     pictures = ordinary.pictures.copy()

@@ -82,6 +82,7 @@ def too_often(passed: int, n: int) -> float:
     return float(stats.binomtest(passed, n, LEVEL, alternative="greater").pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "grain"), [(plain, 0), (plain, 150), (banked, 0)], ids=["plain", "ties", "bank"]
 )
@@ -110,6 +111,7 @@ def lenient(easier: Control[float]) -> Control[float]:
     )
 
 
+@pytest.mark.slow
 def test_the_blind_search_passes_a_test_that_any_hit_passes() -> None:
     """Planted: what a control asked for before."""
     assert too_often(*passes(plain, change=lenient, repeats=60)) < ALPHA

@@ -138,11 +138,13 @@ RIGHT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", RIGHT)
 def test_ranks_of_a_right_kernel_are_uniform(test: RankTest[Floats]) -> None:
     assert smallest(p_values(rank_histograms(test))) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", RIGHT)
 def test_ends_of_a_right_kernel_are_fresh_pairs(test: RankTest[Floats]) -> None:
     assert smallest(end_p_values(test)) > ALPHA
@@ -168,6 +170,7 @@ def test_ends_catch_a_missing_hastings_ratio() -> None:
     assert smallest(end_p_values(chain(SizedWalkWithoutRatio()))) < ALPHA
 
 
+@pytest.mark.slow
 def test_ends_catch_that_only_accepted_draws_are_kept() -> None:
     """D9."""
     assert smallest(end_p_values(chain(GaussianWalk(0.15), n=6_000, length=6), only_accepted)) < ALPHA

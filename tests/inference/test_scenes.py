@@ -32,11 +32,13 @@ def scenes(move: SceneMove, n: int = 2_000, length: int = 4) -> RankTest[Scene]:
     return RankTest(ground_kernel(move), STATISTICS, n, length, seed=1_881)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", MOVES)
 def test_ranks_of_the_scene_kernels_are_uniform(move: SceneMove) -> None:
     assert smallest(p_values(rank_histograms(scenes(move)))) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", MOVES)
 def test_ends_of_the_scene_kernels_are_fresh_pairs(move: SceneMove) -> None:
     assert smallest(end_p_values(scenes(move))) > ALPHA

@@ -64,6 +64,7 @@ def test_classifiers_are_as_good_as_was_asked_for(dataset: str) -> None:
     assert blank.shape == (1, 10) and np.exp(blank).sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["mnist", "fashion"])
 def test_the_card_tells_the_truth(dataset: str) -> None:
     """On another machine the last bits of a sum may turn an answer that is torn."""

@@ -98,6 +98,7 @@ def find(folder: Path, *options: str) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_users_model_imports_the_users_modules(folder: Path) -> None:
     write_query(folder, QUERY)
     result = find(folder, "--model", "my_model:factory")
@@ -106,6 +107,7 @@ def test_a_users_model_imports_the_users_modules(folder: Path) -> None:
     assert {scene["model_answer"] for scene in found} == {"2"}
 
 
+@pytest.mark.slow
 def test_a_users_world_imports_the_users_modules(folder: Path) -> None:
     source = Path(toy_disk.__file__).read_text(encoding="utf-8")
     (folder / "own_world.py").write_text(source + CHECKED)

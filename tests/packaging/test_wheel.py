@@ -62,6 +62,7 @@ def test_what_is_no_part_of_the_package_is_seen(wheel: Path, tree: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) -> None:
     with tarfile.open(build(tree, "sdist", tmp_path / "sdist")) as archive:
         assert all(member.isfile() or member.isdir() for member in archive)
@@ -91,6 +92,7 @@ def test_the_command_and_the_module_say_the_version(trex: Trex, python: Path, tr
     assert f'version = "{version.removeprefix("trex ").strip()}"' in (tree / "pyproject.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_query_is_checked_searched_and_reported(trex: Trex, tmp_path: Path) -> None:
     assert "demo.toml is valid" in trex("check", "demo").stdout
     (tmp_path / "own.toml").write_text(QUERY)
@@ -103,6 +105,7 @@ def test_a_query_is_checked_searched_and_reported(trex: Trex, tmp_path: Path) ->
     assert "<svg" in page.read_text() and page.read_bytes() == Path(found["report"]).read_bytes()
 
 
+@pytest.mark.slow
 def test_digits_are_searched_with_their_own_decoder_and_classifier(trex: Trex, tmp_path: Path) -> None:
     """So with the weights that the wheel has."""
     small = ("prior_scenes=12", "chains=2", "steps=8", "warmup=2")

@@ -105,6 +105,7 @@ def test_without_any_blender_the_error_says_where_to_get_one(monkeypatch: pytest
         blender_program()
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 @pytest.mark.process
 def test_all_kinds_render_the_same_with_one_version_and_executables_stay_apart(

@@ -43,6 +43,7 @@ def check_same(pictures: Sequence[Picture], expected: Sequence[Picture]) -> None
         assert np.array_equal(picture.pixels, other.pixels) and np.array_equal(picture.mask, other.mask)
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_processes_threads_or_what_came_before(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", CLEVR.introduce(CONE), processes=2, threads=2) as blender:
         pictures = blender.render([*SCENES, crowd(14), *reversed(SCENES)])
@@ -68,6 +69,7 @@ def test_one_thread_is_one_thread_on_any_core() -> None:
     assert counts[0] < counts[1]
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing(unbroken: list[Picture]) -> None:
     rng = np.random.default_rng(4)
     with BlenderRenderer("draft", "cpu") as blender:
@@ -218,6 +220,7 @@ def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Pi
         assert np.abs(picture.pixels.astype(int) - other.pixels).mean() < 3.0
 
 
+@pytest.mark.slow
 def test_a_mesh_that_changes_after_the_renderer_was_made_is_refused(tmp_path: Path) -> None:
     """Planted bug: pictures of the new mesh were kept under the old one's key."""
     mesh = tmp_path / "pyramid.obj"

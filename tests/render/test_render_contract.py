@@ -135,6 +135,7 @@ def test_an_unknown_word_is_refused_before_anything_is_rendered(renderer: SceneR
         renderer.render([scene, replace(scene, objects=(*scene.objects[:2], odd))])
 
 
+@pytest.mark.slow
 def test_a_number_that_is_none_is_refused(renderer: SceneRenderer) -> None:
     scene = three_objects()
     with pytest.raises(InputError, match="finite"):

@@ -45,6 +45,7 @@ def test_freed_pieces_between_others_that_stay_are_given_back(libc: ctypes.CDLL)
         libc.free(piece)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_blender_process_gives_back_what_pictures_left(libc: ctypes.CDLL) -> None:
     scenes = prior_scenes(6)

@@ -343,6 +343,7 @@ class StickyMaterial:
         return 0.0
 
 
+@pytest.mark.slow
 def test_d16_a_sticky_material_is_caught() -> None:
     right, sticky = RedrawCategory(VOCABULARY), StickyMaterial(RedrawCategory(VOCABULARY))
     assert smallest(end_p_values(replace(SCENE_TEST, n=2_000, kernel=ground_kernel(right)))) > ALPHA

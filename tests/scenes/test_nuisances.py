@@ -96,6 +96,7 @@ class Depends(Mixture):
         return super().propose(rng, z)
 
 
+@pytest.mark.slow
 def test_the_noise_move_is_as_frequent_as_log_q_says_in_every_scene() -> None:
     prior = ScenePrior(n_objects=(1, 6))
     moves = block_moves(ScenePrior(n_objects=(1, 1)))  # fresh scenes of one object cost little

@@ -59,12 +59,14 @@ def worst_p_value(one: list[Scene], two: list[Scene]) -> float:
 NAIVE = [naive(np.random.default_rng([1, k]), 3) for k in range(400)]
 
 
+@pytest.mark.slow
 def test_the_sampler_is_exact() -> None:
     rng = np.random.default_rng(2)
     prior = ScenePrior(n_objects=(3, 3))
     assert worst_p_value([prior.sample(rng) for _ in range(400)], NAIVE) > ALPHA / 10
 
 
+@pytest.mark.slow
 def test_a_sampler_that_sorts_its_objects_is_caught() -> None:
     rng = np.random.default_rng(3)
     prior = ScenePrior(n_objects=(3, 3))
@@ -160,6 +162,7 @@ def test_revoked_things_never_occur(seed: int, what: str) -> None:
     assert problems(replace(scene, objects=(bad, *scene.objects[1:])), vocabulary) != ()
 
 
+@pytest.mark.slow
 def test_the_number_of_objects_is_uniform() -> None:
     rng = np.random.default_rng(6)
     prior = ScenePrior(n_objects=(1, 6))

@@ -132,6 +132,7 @@ CONTINUOUS: list[tuple[SceneMove, int]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("move", "draws"), CONTINUOUS, ids=lambda v: "" if isinstance(v, int) else type(v).__name__
 )

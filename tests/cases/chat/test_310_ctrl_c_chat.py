@@ -80,6 +80,7 @@ def command(folder: Path, words: list[str], model: str, endpoint: str) -> subpro
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "said", "words", "number", "code"),
     [

@@ -72,6 +72,7 @@ def trex(code: str, folder: Path, *words: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("code", "home"), [(TREX, {"HOME": "/proc/1"}), (NAMELESS + TREX, {})], ids=["not writable", "none"]

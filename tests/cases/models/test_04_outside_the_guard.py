@@ -56,6 +56,7 @@ def program(question): return torch.export.export(Net().eval(), (torch.rand(2, 3
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["exported", "exported_alone", "frozen"])
 def test_a_program_without_modes_is_asked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = user_folder(tmp_path, monkeypatch, MODELS)

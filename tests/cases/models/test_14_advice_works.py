@@ -353,6 +353,7 @@ def refusal(here: Place, act: Act) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLE)
 def test_what_an_error_says_to_write_works(name: str, here: Place) -> None:
     act, pattern, follow = TABLE[name]

@@ -106,6 +106,7 @@ def test_a_search_that_runs_out_of_requests_resumes_to_the_same_draws(
     assert not secrets_in(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_sampled_search_says_so_with_its_interval(server: ChatServer, tmp_path: Path) -> None:
     server.has_log_probs = False
     query, out = write_query(tmp_path, SERVED), tmp_path / "run"

@@ -97,6 +97,7 @@ def test_log_probabilities_are_read_for_each_picture(monkeypatch: pytest.MonkeyP
         assert text.startswith(CUBES.text) and "cylinder" in text and server.keys == {""}
 
 
+@pytest.mark.slow
 def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

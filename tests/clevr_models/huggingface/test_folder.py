@@ -149,6 +149,7 @@ def test_parts_of_weights_that_leave_the_folder_are_refused(own: Path, part: str
         load_model(f"hf:{own}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "named",
     ["adapter_model.bin", "other.safetensors", "my.safetensors.index.json", "../outside.safetensors", 3, ""],
@@ -318,6 +319,7 @@ def test_without_transformers_the_command_that_installs_it_is_told(
         load_model(f"hf:{folder}")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_nothing_but_such_a_model_imports_transformers() -> None:
     code = (

@@ -26,6 +26,7 @@ def hf_query(folder: Path, model: Path, more: str = "") -> Path:
     return write_query(folder, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vilt", "llava"])
 def test_a_search_is_reported_with_what_its_probabilities_are(
     kind: str, saved: Folders, tmp_path: Path

@@ -171,6 +171,7 @@ def replaced(answerer: TextAnswerer, replies: Replies) -> TextAnswerer:
     return TextAnswerer(replies, answerer.processor, answerer.candidates, answerer.template, answerer.ends)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATIVE)
 def test_answers_depend_on_the_picture_and_the_question_and_on_no_other_picture(
     name: str, saved: Folders, pictures: Pictures

@@ -176,6 +176,7 @@ def resnet_state() -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in state.items() if not name.endswith("tracked")}
 
 
+@pytest.mark.slow
 def test_resnet_is_taken_with_the_published_sha256_only(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def planted() -> dict[str, Density]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", ["half the log prior", "path left in place", "wrong energy"])
 def test_a_planted_bug_disagrees_with_quadrature(bug: str) -> None:
     assert worst(nuts_scores(LINE, SURE, planted()[bug])) > LIMIT

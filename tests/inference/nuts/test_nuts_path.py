@@ -75,6 +75,7 @@ def led() -> list[NutsRound]:
     return sample(Noting(RARE.log_probs, TARGET), flat_starts(4), WITH, N)
 
 
+@pytest.mark.slow
 def test_the_path_leads_every_chain_into_the_level_set(led: list[NutsRound]) -> None:
     assert is_inside(led).mean(0).min() > 0.8
     assert diagnosis(led, WITH).outside == ()

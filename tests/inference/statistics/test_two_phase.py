@@ -47,6 +47,7 @@ def test_a_design_that_leaves_members_without_a_chance_is_refused(share: float) 
         inclusion_probabilities(np.array([0.0, math.nan]), 1)
 
 
+@pytest.mark.slow
 def test_the_probabilities_are_those_at_which_members_are_drawn() -> None:
     """A factor of 1.2, planted, is caught."""
     repeats, inclusion = 300, inclusion_probabilities(SCORES, 80)
@@ -91,6 +92,7 @@ def test_rate_and_mass_are_unbiased_for_the_prior(correlation: float) -> None:
     assert correlation == 0.0 or stats.ttest_1samp(unweighted, bank.rate).pvalue < ALPHA
 
 
+@pytest.mark.slow
 def test_the_error_is_the_spread_of_the_estimates() -> None:
     """Both phases: planted, an error that forgets that the bank is a sample, or the second phase."""
     bank, rng = Bank(0.2), np.random.default_rng(9)
@@ -188,6 +190,7 @@ def test_common_means_that_the_wanted_draws_fit_the_budget() -> None:
         further_draws(0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.6, 0.8, 0.95, 1.0])
 def test_above_one_half_the_value_lies_in_its_own_interval(rate: float) -> None:
     """Planted bug: the value was the sum of nearly all weights, which vary, and the interval that of the others."""
@@ -214,11 +217,13 @@ def common_coverage(rate: float, repeats: int = 600) -> int:
     return covered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 0.7, 0.9, 0.98, 1.0])
 def test_few_members_of_a_bank_whose_scenes_nearly_all_hit_cover(rate: float) -> None:
     assert stats.binom.cdf(common_coverage(rate), 600, 0.95) > ALPHA
 
 
+@pytest.mark.slow
 def test_a_total_that_is_taken_for_the_share_makes_nearly_all_hits_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -239,6 +244,7 @@ def test_upper_counts_are_those_of_a_distribution_whatever_the_weights_sum_to(sh
         assert 0.0 <= excess_p_value(20.0, 40, counts) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_share_near_one_that_the_prior_has_too_is_seldom_named() -> None:
     """Planted bug: not mirrored, the prior's upper end was too low, and 9% of p-values were below .05."""
     rng, small = np.random.default_rng(10), 0

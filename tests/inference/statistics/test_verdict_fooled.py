@@ -146,6 +146,7 @@ def reasons(found: Conclusion, *words: str) -> list[str]:
     return [one for one in found.sentences[1:] if not any(word in one for word in words)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logit", [slope, tail])
 def test_chains_that_ignore_the_classifier_never_converge(logit: Logit) -> None:
     """20 seeds with a step that mixes well over the prior. Planted: the verdict without the share and size of hits."""
@@ -157,12 +158,14 @@ def test_chains_that_ignore_the_classifier_never_converge(logit: Logit) -> None:
     assert len(without) >= 8
 
 
+@pytest.mark.slow
 def test_a_right_kernel_converges_still() -> None:
     found = [search(slope, seed, 1.0).ending for seed in range(10)]
     print(found)
     assert found.count(Ending.CONVERGED) >= 7
 
 
+@pytest.mark.slow
 def test_a_second_mode_that_no_chain_visits_is_noticed_where_the_prior_sample_has_a_hit_there() -> None:
     """Never "all of it", and withheld in every run whose own prior sample contradicts. Planted: without the check."""
     noticed = 0
@@ -182,6 +185,7 @@ def led_mode(sample: Sequence[Draw[Floats]], seed: int) -> tuple[State[Floats], 
     return starts(seed, [draw for draw in sample if draw.z[0] > 0.0], CHAINS)
 
 
+@pytest.mark.slow
 def test_hits_of_the_set_that_chains_represent_are_seldom_called_missed() -> None:
     """Independent draws of one set, for chains and prior alike: at most FALSE_ALARM of the samples."""
     rng, alarms, repeats = np.random.default_rng(7), 0, 400
@@ -211,6 +215,7 @@ def test_a_mode_that_one_chain_alone_visits_is_visited() -> None:
     assert unvisited(np.array([[20.0, 20.0]]), chains, np.ones(2)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 32])
 def test_a_mode_that_differs_in_one_of_many_summaries_is_missed(d: int) -> None:
     """Half-spaces beyond 1.7 and below -2.25. Planted: distances over all summaries alone see 24 of 40 in 32."""
@@ -266,6 +271,7 @@ def pass_rate(
     return sum(bool(one) for one in known), sum(one is not None for one in known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logit", [slope, tail])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_a_blind_kernel_passes_the_control_one_time_in_twenty_at_most(logit: Logit, scale: float) -> None:

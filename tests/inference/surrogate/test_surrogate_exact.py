@@ -130,16 +130,19 @@ RIGHT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheap", RIGHT)
 def test_ranks_are_uniform(cheap: Analytic) -> None:
     assert smallest(p_values(rank_histograms(RANKS, surrogate_steps(cheap, 4)))) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheap", RIGHT)
 def test_ends_are_fresh_pairs(cheap: Analytic) -> None:
     assert smallest(end_p_values(RANKS, surrogate_steps(cheap, 4))) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*BUGS, pytest.param(OtherLook, id="OtherLook")])
 def test_ends_catch_a_planted_bug(kind: type[Surrogate[Floats]]) -> None:
     assert smallest(end_p_values(RANKS, surrogate_steps(analytic(0.5), 4, kind))) < ALPHA
@@ -149,11 +152,13 @@ NOISY, JUMPING = Noisy(*PARTS, shift=0.3), Hashed(*PARTS, shift=0.3)
 MORE_RANKS = replace(RANKS, n=8_000)
 
 
+@pytest.mark.slow
 def test_ends_catch_a_ratio_of_scores_that_are_not_functions_of_the_latent() -> None:
     assert smallest(end_p_values(MORE_RANKS, surrogate_steps(NOISY, 4, Rescored))) < ALPHA
     assert smallest(end_p_values(MORE_RANKS, surrogate_steps(JUMPING, 4, Rescored))) > ALPHA
 
 
+@pytest.mark.slow
 def test_noise_that_stays_with_its_score_is_an_auxiliary_variable_and_harmless() -> None:
     """The kernel scores each point once and carries that score: exact on pairs of latent and noise."""
     assert smallest(end_p_values(MORE_RANKS, surrogate_steps(NOISY, 4))) > ALPHA

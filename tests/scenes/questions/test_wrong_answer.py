@@ -98,6 +98,7 @@ class KeepsNumber(ScenePrior):
         return ScenePrior(self.vocabulary, (n, n), self.wrong).sample(rng)
 
 
+@pytest.mark.slow
 def test_the_sampler_is_exact_and_one_that_keeps_the_number_of_objects_is_caught() -> None:
     assert p_value(kinds(rejected, 1)) > ALPHA
     assert p_value(kinds(GIVEN.sample, 2)) > ALPHA
@@ -131,6 +132,7 @@ def chain_ends(density: ScenePrior, steps: int, seed: int, n: int) -> Counter[tu
     return kinds(end, seed, n)
 
 
+@pytest.mark.slow
 def test_chains_keep_the_conditioned_prior_and_ones_that_forget_the_condition_are_caught() -> None:
     assert p_value(chain_ends(GIVEN, 6, 4, 500)) > ALPHA
     forgotten = chain_ends(FREE, 6, 5, 100)

@@ -153,6 +153,7 @@ def test_a_picture_that_is_being_written_is_left_and_what_a_kill_left_is_not(
     assert again.hits == 1
 
 
+@pytest.mark.slow
 def test_a_cache_stays_below_its_bound_and_keeps_what_was_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

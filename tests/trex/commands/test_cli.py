@@ -106,6 +106,7 @@ def test_render_refuses_what_holds_no_scene(tmp_path: Path) -> None:
     assert trex("render", "scenes", "--prior", "1", "--objects", "many").exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 def test_render_from_the_prior_and_again_from_its_own_json(tmp_path: Path) -> None:
     first = trex(

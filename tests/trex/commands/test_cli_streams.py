@@ -27,6 +27,7 @@ def shell(words: str, redirect: str, folder: Path) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirect", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(exec 0<&-)"])
 def test_a_search_ends_with_the_same_draws_if_standard_error_is_closed_full_or_left(
     tmp_path: Path, redirect: str
@@ -39,6 +40,7 @@ def test_a_search_ends_with_the_same_draws_if_standard_error_is_closed_full_or_l
     assert draws(tmp_path / "here") == draws(run(tmp_path / "whole").folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("redirect", "why"), [(">/dev/full", "No space left on device"), ("| exec true", "its reader has exited")]
 )

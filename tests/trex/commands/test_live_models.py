@@ -263,6 +263,7 @@ def test_a_digit_classifier_may_be_an_object(tmp_path: Path, monkeypatch: pytest
         trex.find(query, model=torch.nn.Flatten(), out=tmp_path / "other", progress=False)
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_model_that_answers_otherwise_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
     """Planted bug: a callable was known by its name alone, so that the findings of another one were returned."""
 

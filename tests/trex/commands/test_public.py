@@ -181,6 +181,7 @@ def banked(tmp_path_factory: pytest.TempPathFactory) -> trex.Run:
     return trex.open_run(done.folder)
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_bank_has_a_value(banked: trex.Run) -> None:
     """Planted bugs: no `value` at all, so AttributeError; and count / of, as if each draw had had the same chance."""
     rate = banked.rate

@@ -43,6 +43,7 @@ def query(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> None:
     api, line = tmp_path / "api", tmp_path / "line"
     repair = trex.begin_repair(
