@@ -33,7 +33,7 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.sweeping.examine import Asker
+from trex.auditing.examine import Asker
 from trex.families.family import Family
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior

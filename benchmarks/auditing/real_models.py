@@ -24,17 +24,10 @@ from benchmarks.auditing.trees import Bools, Slice, members, mistaken, p_value, 
 from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
-from trex.auditing.judging.findings import (
-    clustered_share,
-    counted_in,
-    covered,
-    findings,
-    memberships_of,
-    significant,
-)
-from trex.auditing.judging.situations import situations
-from trex.auditing.sweeping.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
-from trex.auditing.work import FRESH, SWEPT, TESTS, Work
+from trex.auditing.findings import clustered_share, counted_in, covered, findings, significant
+from trex.auditing.membership import memberships_of, situations
+from trex.auditing.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
+from trex.auditing.work import FRESH, SWEPT, TESTS, Opened, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.foundation.progress import silent
@@ -81,7 +74,8 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
     if settings is None or not (folder / FRESH).exists():
         raise InputError(f"{folder} holds no audit with fresh scenes; run trex audit --fresh N first")
     work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
-    with work.open_bank() as bank:
+    with Opened(work) as opened:
+        bank = opened.bank
         grouped = grouped_scenes(work, bank, read_lines(folder / SWEPT, EXAMINED), silent)
         fresh = examined_scenes(bank, work.total, read_lines(folder / FRESH, EXAMINED))
     failing = sum(bool(one.mistakes) for _, one in grouped.rows)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.trex.auditing.in_memory import Row, Swept
-from trex.auditing.judging.findings import more_than_elsewhere
-from trex.auditing.sweeping.examine import Asker
+from trex.auditing.examine import Asker
+from trex.auditing.findings import more_than_elsewhere
 from trex.inference.statistics.discoveries import discoveries
 from trex.scenes.conditions import (
     object_conditions,

@@ -9,21 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from trex.auditing.judging.by_question import Row, by_question
-from trex.auditing.judging.findings import (
-    Finding,
-    HeldOut,
-    covered,
-    findings,
-    in_held_out,
-    memberships_of,
-)
-from trex.auditing.judging.fresh import Fresh, in_fresh_scenes
-from trex.auditing.judging.not_found import Hint, LookedFor, hints, looked_for
-from trex.auditing.judging.probe import probe_shares
-from trex.auditing.judging.situations import ExaminedScene, situations
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import (
+from trex.auditing.by_kind import LookedFor, Row, by_question, looked_for
+from trex.auditing.compare import Fresh, in_fresh_scenes
+from trex.auditing.examine import Asker
+from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
+from trex.auditing.leads import Hint, hints
+from trex.auditing.membership import ExaminedScene, memberships_of, situations
+from trex.auditing.probe import probe_shares
+from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
     PROBED,
@@ -32,10 +25,25 @@ from trex.auditing.sweeping.records import (
     Examined,
     FreshScenes,
     Settings,
+    check_same,
     read_settings,
 )
-from trex.auditing.units import Confirm, Crew, Examine, Here, Opened, Probe, Unit
-from trex.auditing.work import FRESH_SIZE, MANIFEST, PROBES, TESTS, SweepLog, Work, known_fresh
+from trex.auditing.work import (
+    FRESH_SIZE,
+    MANIFEST,
+    PROBES,
+    TESTS,
+    Confirm,
+    Crew,
+    Examine,
+    Here,
+    Opened,
+    Probe,
+    SweepLog,
+    Unit,
+    Work,
+    known_fresh,
+)
 from trex.bank.bank import BATCH, Bank
 from trex.families.discover import discover
 from trex.families.family import Family
@@ -44,11 +52,10 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.foundation.progress import Progress, silent
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
-from trex.runs.manifest import answers_alike
 from trex.scenes.graph import Facts
-from trex.scenes.scene import Scene
 from trex.trials.lines import Lines
 
 T = TypeVar("T")
@@ -75,12 +82,29 @@ class Audit:
     @property
     def scenes(self) -> dict[int, Facts]:
         """The held-out scenes, by number."""
-        return {one.scene: known for known, one in self.held_out}
+        return {examined.scene: facts for facts, examined in self.held_out}
 
     @property
     def confirmed(self) -> tuple[Finding, ...]:
         """The families that were confirmed in held-out scenes."""
-        return tuple(one for one in self.findings if one.is_confirmed)
+        return tuple(finding for finding in self.findings if finding.is_confirmed)
+
+    @property
+    def headline(self) -> str:
+        """What was found, in one sentence."""
+        n, rejected = len(self.confirmed), len(self.findings) - len(self.confirmed)
+        if not self.findings:
+            return "No family of confident mistakes was found."
+        found = f"{counted(n, 'failure family', 'failure families')} confirmed"
+        if rejected:
+            found += f", {counted(rejected, 'other rule')} not"
+        if n and self.fresh and self.fresh.coverage.of:
+            held, where = self.fresh.coverage, f"{self.fresh.scenes:,} fresh scenes"
+        else:
+            held, where = self.coverage, f"{self.settings.held_out:,} scenes that no rule was made from"
+        if n:
+            found += f"; they hold {share_words(held)} of the confident mistakes in {where}"
+        return f"{found}."
 
 
 @dataclass(frozen=True)
@@ -98,7 +122,7 @@ class Grouped:
     @property
     def families(self) -> list[Family]:
         """The families."""
-        return [one.family for one in self.results]
+        return [held_out.family for held_out in self.results]
 
 
 def audit(work: Work, progress: Progress = silent, crew: Crew | None = None) -> Audit:
@@ -117,24 +141,6 @@ def audit(work: Work, progress: Progress = silent, crew: Crew | None = None) -> 
 def begin(settings: Settings) -> dict[str, bytes]:
     """The files, by name, of a folder in which an audit with these settings has begun."""
     return {MANIFEST: SETTINGS.text(settings).encode()}
-
-
-def check_same(known: Settings, settings: Settings, folder: Path) -> None:
-    """InputError unless an audit's settings are these."""
-    if not answers_alike(known.probe_probabilities, settings.probe_probabilities):
-        raise InputError(
-            f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
-            "another --out"
-        )
-    differing = [
-        name
-        for name, value in vars(settings).items()
-        if name != "probe_probabilities" and getattr(known, name) != value
-    ]
-    if differing:
-        raise InputError(
-            f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
-        )
 
 
 def _open(work: Work) -> int:
@@ -165,43 +171,46 @@ def _begun_only(folder: Path) -> bool:
 
 def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     work = opened.work
-    folder, asker, settings = work.folder, work.asker, work.settings
-    swept, *further = [_examined(one, folder, crew, progress) for one in work.sweeps]
+    folder, settings = work.folder, work.settings
+    swept, *further = [_examined(sweep, folder, crew, progress) for sweep in work.sweeps]
     grouped = grouped_scenes(work, opened.bank, swept, progress)
     fresh = examined_scenes(opened.bank, work.total, further[0]) if further else []
     memberships = memberships_of(grouped.families, grouped.held_out)
     held_out = grouped.rows[settings.scenes :]
-    scenes = {one.scene: known for known, one in held_out}
+    scenes = {examined.scene: facts.scene for facts, examined in held_out}
     tests = [
-        Confirm(number, one.family, one.askable[: settings.tested])
-        for number, one in enumerate(grouped.results)
+        Confirm(number, result.family, result.askable[: settings.tested])
+        for number, result in enumerate(grouped.results)
     ]
     tested = _completed(folder / TESTS, TESTED, tests, crew, partial(progress, "families"))
     found = findings(grouped.results, tested, memberships, settings.severity)
-    chosen = [one for one in found if one.is_confirmed]
-    members = [Probe(one.number, one.family, known_failures(one, scenes)) for one in chosen]
+    chosen = {finding.number: finding for finding in found if finding.is_confirmed}
+    members = [
+        Probe(number, finding.family, [(row.scene, scenes[row.scene]) for row in finding.stayed])
+        for number, finding in chosen.items()
+    ]
     probes = _completed(folder / PROBES, PROBED, members, crew, partial(progress, "probes"))
     return Audit(
         folder,
         settings,
         tuple(found),
-        tuple(by_question([one for _, one in grouped.rows])),
-        covered(memberships, {one.number for one in chosen}),
+        tuple(by_question([examined for _, examined in grouped.rows])),
+        covered(memberships, set(chosen)),
         held_out,
-        asker,
+        work.asker,
         looked_for(held_out),
-        {one.number: probe_shares([row for row in probes if row.family == one.number]) for one in chosen},
-        hints(grouped.rows, asker),
-        _in_fresh(work, grouped, {one.number for one in chosen}, fresh) if fresh else None,
+        {number: probe_shares([row for row in probes if row.family == number]) for number in chosen},
+        hints(grouped.rows, work.asker),
+        in_fresh_scenes(
+            (grouped.training, grouped.held_out),
+            grouped.families,
+            set(chosen),
+            situations(fresh, work.asker),
+            work.prior.vocabulary,
+        )
+        if fresh
+        else None,
     )
-
-
-def _in_fresh(
-    work: Work, grouped: Grouped, confirmed: set[int], fresh: Sequence[tuple[Facts, Examined]]
-) -> Fresh:
-    scenes = situations(fresh, work.asker)
-    parts = grouped.training, grouped.held_out
-    return in_fresh_scenes(parts, grouped.families, confirmed, scenes, work.prior.vocabulary)
 
 
 def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> list[Examined]:
@@ -219,7 +228,7 @@ def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> 
 def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> list[tuple[Facts, Examined]]:
     """The facts of examined scenes, whose first has this number in the bank, each with what the model said of it."""
     scenes = bank.scenes(range(first, first + len(examined)))
-    return [(Facts(scene, one.shares, one.hiders), one) for scene, one in zip(scenes, examined, strict=True)]
+    return [(Facts(scene, row.shares, row.hiders), row) for scene, row in zip(scenes, examined, strict=True)]
 
 
 def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], progress: Progress) -> Grouped:
@@ -240,8 +249,3 @@ def _completed(
         for done in crew.do(units, log):
             progress(done, len(units))
         return list(log.values)
-
-
-def known_failures(one: Finding, scenes: Mapping[int, Facts]) -> list[tuple[int, Scene]]:
-    """A family's failures that stayed, by their numbers in the bank."""
-    return [(row.scene, scenes[row.scene].scene) for row in one.stayed]

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.auditing.audit import Audit, audit
-from trex.auditing.beside import Beside, beside, read_other
-from trex.auditing.judging.findings import Finding
-from trex.auditing.judging.not_found import LookedFor
-from trex.auditing.options import AuditOptions
-from trex.auditing.plan import audit_settings, planned
-from trex.auditing.reporting.document import cases, document
-from trex.auditing.reporting.page import write_report
-from trex.auditing.reporting.searches import Lead, SearchTemplate, write_leads
-from trex.auditing.reporting.words import beside_words, headline, leads_words, not_found_words, rate_words
-from trex.auditing.units import Crew
-from trex.auditing.work import Work
+from trex.auditing.by_kind import LookedFor, not_found_words
+from trex.auditing.compare import Beside, beside, beside_words, read_other
+from trex.auditing.confirm import SHOWN, TRIED
+from trex.auditing.document import cases, document
+from trex.auditing.examine import is_of
+from trex.auditing.findings import Finding, rate_words
+from trex.auditing.leads import Lead, SearchTemplate, leads_words, write_leads
+from trex.auditing.options import MAX_SCENES, AuditOptions
+from trex.auditing.page import write_report
+from trex.auditing.probe import CHANGES
+from trex.auditing.records import Settings
+from trex.auditing.work import Crew, Work
 from trex.bank.named import bank_world, world_query
-from trex.foundation.errors import InputError
+from trex.clevr_models.interface.bound import ClevrModel
+from trex.clevr_models.interface.labels import bound_to
+from trex.clevr_models.interface.question import question_of
+from trex.families.symptom import SYMPTOMS
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.junit import check_junit, write_junit
 from trex.foundation.progress import Progress
-from trex.query.schema import SceneSection
+from trex.query.schema import RenderSection, SceneSection
 from trex.query.shape_cards import named_card
 from trex.runs.place import RUNS
-from trex.worlds.world import open_model
+from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import parse
+from trex.scenes.questions.families import FAMILIES
+from trex.worlds.costs import CPU_S
+from trex.worlds.fingerprint import probe_probabilities_of, weights_fingerprint
+from trex.worlds.world import open_model, picture_size
+
+ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
+EXPECTED_FAMILIES = 8
+SWEEP_SHARE = 0.7  # of the budget
+MAX_HOURS = 1_000_000
+CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
+LEAST_SCENES = 100
+PROBED = AuditOptions.model_fields["probed"].default
 
 
 @dataclass(frozen=True)
@@ -45,7 +65,7 @@ class AuditResult:
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        return headline(self.done)
+        return self.done.headline
 
     @property
     def families(self) -> tuple[Finding, ...]:
@@ -133,3 +153,74 @@ def _scene(options: AuditOptions) -> SceneSection:
     return query.scene.model_copy(
         update={"introduce": tuple(named_card(which, folder) for which in query.scene.introduce)}
     )
+
+
+def planned(hours: float, options: AuditOptions) -> AuditOptions:
+    """The options with sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many.
+
+    InputError if it is too small for LEAST_SCENES.
+    """
+    if not 0 < hours <= MAX_HOURS:
+        raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MAX_HOURS:,}")
+    seconds = hours * 3600.0
+    each = _cost_s(options.preset) + ASKING_S
+    scenes = min(MAX_SCENES, int(seconds * SWEEP_SHARE / each / 2))
+    if scenes < LEAST_SCENES:
+        least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
+        raise InputError(
+            f"--budget {hours:g} is too small at preset {options.preset}; give at least {least:.2f}"
+        )
+    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(options.confirm_preset) + ASKING_S)
+    tested = max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
+    return options.changed(scenes=scenes, held_out=scenes, tested=tested)
+
+
+def _cost_s(look: str) -> float:
+    """CPU seconds for a scene; of a look without a measured cost those of the dearest."""
+    return CPU_S.get(look, max(CPU_S.values()))
+
+
+def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) -> Settings:
+    """The settings that these options give; InputError names the first that is wrong. Nothing is rendered."""
+    for look in (options.preset, options.confirm_preset):
+        picture_size(RenderSection(preset=look))
+    question = "How many things are there?"
+    bound = bound_to(model, question_of(question, parse(question)))
+    return Settings(
+        model=model.name,
+        weights=weights_fingerprint(model.name, bound),
+        world=hashlib.sha256(repr(prior.world).encode()).hexdigest()[:16],
+        scenes=options.scenes,
+        held_out=options.held_out,
+        questions=options.questions,
+        tested=options.tested,
+        look=options.preset,
+        deciding=options.confirm_preset,
+        sure=options.sure,
+        seed=options.seed,
+        severity=dict(map(_weight, options.weigh)),
+        families=_families(options.families),
+        probe_probabilities=probe_probabilities_of(bound),
+    )
+
+
+def _families(names: Sequence[str]) -> tuple[str, ...]:
+    """The names in order, each once; InputError for one that is no kind and no family of CLEVR's questions."""
+    kinds = list(dict.fromkeys(family.kind for family in FAMILIES))
+    for name in names:
+        if not any(is_of(family, (name,)) for family in FAMILIES):
+            raise unknown("kind or family of questions in --families", name, kinds)
+    return tuple(sorted(set(names)))
+
+
+def _weight(words: str) -> tuple[str, float]:
+    name, _, value = words.partition("=")
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = -1.0
+    if not name or not 0 <= weight < math.inf:
+        raise InputError(f"--weigh {words}: give SYMPTOM=WEIGHT, such as missed=3")
+    if name not in SYMPTOMS:
+        raise unknown("symptom of --weigh", name, SYMPTOMS)
+    return name, weight

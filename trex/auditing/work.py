@@ -1,22 +1,49 @@
-"""What an audit works with, and the files in which it keeps what was asked and answered."""
+"""What an audit works with, the files in which it keeps all answers, and the units of its work.
+
+Scenes are examined, a family's failures are tried again, a family is probed. A unit's rows are a function of the unit
+and the audit's settings alone, so any process may do it, and do it again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Protocol, Self, TypeVar
 
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import FRESH_SCENES, REMEDY, Settings
+from trex.auditing.confirm import Confirmer
+from trex.auditing.examine import Asker
+from trex.auditing.probe import Prober
+from trex.auditing.records import (
+    EXAMINED,
+    FRESH_SCENES,
+    PROBED,
+    REMEDY,
+    TESTED,
+    Examined,
+    Probed,
+    Settings,
+    Tested,
+)
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
+from trex.families.family import Family
+from trex.foundation.codec import Codec
+from trex.inference.scoring import images
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.trials.lines import Rows
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
 PROBES = "probed.jsonl"
 FRESH, FRESH_SIZE = "fresh.jsonl", "fresh.json"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -70,18 +97,157 @@ class Work:
         fresh = SweepLog(FRESH, range(self.total, self.total + n), "fresh scenes")
         return (SweepLog(SWEPT, range(self.total), "scenes"), *((fresh,) if n else ()))
 
-    def open_bank(self) -> Bank:
-        """The bank of the world at the sweep's look."""
-        return bank_of(self.prior, render_section(self.settings.look, self.processes), self.bank)
-
-    def open_renderer(self) -> CachedRenderer:
-        """The renderer at the deciding look, which keeps its pictures in the folder."""
-        section = render_section(self.settings.deciding, self.processes)
-        inner = open_renderer(section, self.prior.vocabulary, self.processes)
-        return CachedRenderer(inner, self.folder / PICTURES)
-
 
 def known_fresh(folder: Path) -> int:
     """The number of fresh scenes that the audit in this folder was asked for so far."""
     known = FRESH_SCENES.read(folder / FRESH_SIZE, REMEDY) if folder.is_dir() else None
     return known.scenes if known else 0
+
+
+class Opened:
+    """An audit's bank and its renderer at the deciding look, each opened when first needed.
+
+    The steps need one after the other, so the bank is closed once the other is opened: each may hold a Blender.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work, self._renders = work, 0
+
+    @cached_property
+    def bank(self) -> Bank:
+        """The bank of the world at the sweep's look."""
+        work = self.work
+        return bank_of(work.prior, render_section(work.settings.look, work.processes), work.bank)
+
+    @cached_property
+    def renderer(self) -> CachedRenderer:
+        """The renderer at the deciding look, which keeps its pictures in the folder."""
+        self._close_bank()
+        work = self.work
+        section = render_section(work.settings.deciding, work.processes)
+        inner = open_renderer(section, work.prior.vocabulary, work.processes)
+        return CachedRenderer(inner, work.folder / PICTURES)
+
+    @property
+    def renders(self) -> int:
+        """How many pictures were not there before."""
+        bank = self.bank.rendered_now if "bank" in vars(self) else 0
+        return self._renders + bank + (self.renderer.misses if "renderer" in vars(self) else 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the renderers."""
+        self._close_bank()
+        if "renderer" in vars(self):
+            self.renderer.close()
+
+    def _close_bank(self) -> None:
+        if "bank" in vars(self):
+            self._renders += self.bank.rendered_now
+            self.bank.close()
+            del self.bank
+
+
+class Unit(Protocol[T]):
+    """One unit, whose rows are kept by this codec."""
+
+    @property
+    def codec(self) -> Codec[T]:
+        """The form of its rows in a log."""
+        ...
+
+    def known(self, rows: Sequence[T]) -> list[T]:
+        """Its own among these rows of a log."""
+        ...
+
+    def do(self, opened: Opened, log: Rows[T]) -> None:
+        """Append the rows that the log lacks."""
+        ...
+
+
+class Crew(Protocol):
+    """Who does the units: this process, or the workers of a farm."""
+
+    def do(self, units: Sequence[Unit[T]], log: Rows[T]) -> Iterator[int]:
+        """Append the rows that the log lacks, in the order of the units; yields how many units are done."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Does the units in this process."""
+
+    opened: Opened
+
+    def do(self, units: Sequence[Unit[T]], log: Rows[T]) -> Iterator[int]:
+        """Do one unit after the other; rows are appended as they are made."""
+        for done, unit in enumerate(units, start=1):
+            unit.do(self.opened, log)
+            yield done
+
+
+@dataclass(frozen=True)
+class Examine:
+    """Ask all questions about the members of the bank with these numbers, none of which the log has."""
+
+    numbers: range
+    codec: ClassVar[Codec[Examined]] = EXAMINED
+
+    def known(self, rows: Sequence[Examined]) -> list[Examined]:
+        """None."""
+        return []
+
+    def do(self, opened: Opened, log: Rows[Examined]) -> None:
+        """Render the scenes, or take them from the bank, and ask the model."""
+        scenes, asker = opened.bank.scenes(self.numbers), opened.work.asker
+        pictures = images(opened.bank.renderer.render(scenes))
+        log.append(
+            [
+                asker.examine(facts_of(scene, asker.vocabulary), image, number)
+                for scene, image, number in zip(scenes, pictures, self.numbers, strict=True)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """Ask about each of these failures of a family once more, at the deciding look."""
+
+    number: int
+    family: Family
+    failures: Sequence[tuple[Facts, Examined, list[int]]]
+    codec: ClassVar[Codec[Tested]] = TESTED
+
+    def known(self, rows: Sequence[Tested]) -> list[Tested]:
+        """The failures that were asked about before."""
+        return [row for row in rows if row.family == self.number]
+
+    def do(self, opened: Opened, log: Rows[Tested]) -> None:
+        """Go on where the log ends."""
+        Confirmer(opened.renderer, opened.work.asker).confirm(self.number, self.family, self.failures, log)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Make scenes like these failures of a family, and ask about them."""
+
+    number: int
+    family: Family
+    members: Sequence[tuple[int, Scene]]
+    codec: ClassVar[Codec[Probed]] = PROBED
+
+    def known(self, rows: Sequence[Probed]) -> list[Probed]:
+        """The probes that were made before."""
+        return [row for row in rows if row.family == self.number]
+
+    def do(self, opened: Opened, log: Rows[Probed]) -> None:
+        """Go on where the log ends."""
+        prober = Prober(opened.renderer, opened.work.asker, opened.work.probed)
+        prober.probe(self.number, self.family, self.members, log)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from trex.auditing.reporting.failures import KnownFailure, is_audit, known_failure, read_failures
+from trex.auditing.document import KnownFailure, is_audit, known_failure, read_failures
 from trex.export.clevr import LaidOut, write_answers, write_split
 from trex.export.export import write_whole
 from trex.export.items import FOUND, ExportItem, answer_json, read_items

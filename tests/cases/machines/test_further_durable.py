@@ -17,7 +17,7 @@ from PIL import Image
 from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import draws, run
 from tests.worlds.repair_toy import tree
-from trex.auditing.sweeping.records import SETTINGS, Settings, read_settings
+from trex.auditing.records import SETTINGS, Settings, read_settings
 from trex.foundation.errors import RunError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture

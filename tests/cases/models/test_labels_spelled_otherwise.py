@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.references.scene_strategies import random_scene
-from trex.auditing.sweeping.examine import Asker
+from trex.auditing.examine import Asker
 from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question

@@ -14,8 +14,7 @@ from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.options import MAX_SCENES, AuditOptions
-from trex.auditing.perform import work_of
-from trex.auditing.plan import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned
+from trex.auditing.perform import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned, work_of
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES

@@ -15,7 +15,7 @@ from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
-from trex.auditing.reporting.failures import FAILURES, KnownFailure, known_failure, read_failures
+from trex.auditing.document import FAILURES, KnownFailure, known_failure, read_failures
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import execute

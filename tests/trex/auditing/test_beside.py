@@ -14,8 +14,8 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.beside import SAME, Beside, Other, beside, read_other
-from trex.auditing.sweeping.records import EXAMINED, SETTINGS, Settings
+from trex.auditing.compare import SAME, Beside, Other, beside, read_other
+from trex.auditing.records import EXAMINED, SETTINGS, Settings
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import conditions_of
 from trex.families.family import Family

@@ -12,11 +12,11 @@ import pytest
 from tests.trex.auditing import in_memory
 from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, scenes, swept, swept_of
 from tests.trex.auditing.planted_models import Book, Miscounting, Planted, as_it_is
-from trex.auditing.judging.findings import Finding, findings, in_held_out, memberships_of
-from trex.auditing.judging.situations import situations
-from trex.auditing.sweeping import records
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import Examined, Variants
+from trex.auditing import records
+from trex.auditing.examine import Asker
+from trex.auditing.findings import Finding, findings, in_held_out
+from trex.auditing.membership import memberships_of, situations
+from trex.auditing.records import Examined, Variants
 from trex.families.discover import conditions_of, discover
 from trex.families.family import Family
 from trex.families.pattern import Pattern
@@ -104,7 +104,7 @@ def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
 
 def best_fit(rows: list[Row], what: Kind) -> Family:
     """The one condition with the largest gain, however little it means."""
-    table = np.concatenate([conditions_of(facts) for facts, _ in rows])
+    table = np.concatenate([conditions_in(facts) for facts, _ in rows])
     events = np.concatenate(
         [
             [
@@ -128,7 +128,7 @@ def rows_of(number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     return object_rows(scenes(FEW)[0][number], OBJECT)
 
 
-def conditions_of(facts: Facts) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def conditions_in(facts: Facts) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     return rows_of(scenes(FEW)[0].index(facts))
 
 

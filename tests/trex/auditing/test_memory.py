@@ -9,9 +9,8 @@ import numpy as np
 
 from tests.trex.auditing.in_memory import swept
 from tests.trex.auditing.planted_models import CAP, as_it_is
-from trex.auditing.judging.by_question import by_question
-from trex.auditing.judging.not_found import looked_for
-from trex.auditing.sweeping.records import EXAMINED, Answer, Examined
+from trex.auditing.by_kind import by_question, looked_for
+from trex.auditing.records import EXAMINED, Answer, Examined
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.scenes.graph import Facts
 from trex.trials.lines import Lines

@@ -13,7 +13,7 @@ from tests.running.farm_pools import ChaosPool, new_worker, work
 from tests.running.kills import ended, in_child
 from tests.running.waiting import wait_for
 from tests.worlds.repair_toy import tree
-from trex.auditing.units import Confirm, Examine
+from trex.auditing.work import Confirm, Examine
 from trex.farm.queue import queue
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.queued_folder import QUEUED, read_queued

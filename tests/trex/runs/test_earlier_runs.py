@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trex.auditing.sweeping.records import SETTINGS, Settings
+from trex.auditing.records import SETTINGS, Settings
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.search.results import read_results

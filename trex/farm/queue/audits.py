@@ -9,8 +9,7 @@ from pydantic import ValidationError
 
 from trex.auditing.audit import begin
 from trex.auditing.options import AuditOptions
-from trex.auditing.perform import work_of
-from trex.auditing.plan import planned
+from trex.auditing.perform import planned, work_of
 from trex.bank.named import world_query
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import RunError

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from trex.auditing.audit import check_same
 from trex.auditing.perform import perform, work_of
-from trex.auditing.sweeping.records import Settings, read_settings
-from trex.auditing.units import Opened, Unit
-from trex.auditing.work import MANIFEST, Work
+from trex.auditing.records import Settings, check_same, read_settings
+from trex.auditing.work import MANIFEST, Opened, Unit, Work
 from trex.bank.named import bank_world
 from trex.clevr_models.interface.bound import BoundModel
 from trex.clevr_models.interface.question import Question

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from trex.auditing.units import Unit
+from trex.auditing.work import Unit
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN

@@ -14,9 +14,8 @@ from tests.trex.auditing.in_memory import Row, Swept, families_of, swept
 from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_the_back_are_missed
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
-from trex.auditing.judging.findings import memberships_of
-from trex.auditing.judging.fresh import Fresh, agreement, in_fresh_scenes
-from trex.auditing.judging.situations import situations
+from trex.auditing.compare import Fresh, agreement, in_fresh_scenes
+from trex.auditing.membership import memberships_of, situations
 from trex.families.discover import discover
 from trex.families.family import Family
 from trex.scenes.conditions import FAR
@@ -61,7 +60,7 @@ def thirds(view: View) -> tuple[Swept, list[Row], list[Row], list[Row]]:
 
 def families(one: Swept, made: Sequence[Row]) -> list[Family]:
     """The families that these scenes show."""
-    return families_of(one._replace(made=list(made)))
+    return families_of(one._replace(training=list(made)))
 
 
 def judged(view: View, kinds: set[str]) -> tuple[Fresh, list[Row], list[Family], Swept]:

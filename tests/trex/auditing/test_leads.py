@@ -11,10 +11,10 @@ import pytest
 
 from tests.running.command_line import refused, trex, trex_done
 from tests.trex.auditing.test_audit_command import ARGUMENTS
-from trex.auditing.judging import not_found as module
-from trex.auditing.judging.not_found import Hint, hints
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import Answer, Examined, Mistake
+from trex.auditing import leads as module
+from trex.auditing.examine import Asker
+from trex.auditing.leads import Hint, hints
+from trex.auditing.records import Answer, Examined, Mistake
 from trex.clevr_models.fake import fake
 from trex.scenes.graph import Facts
 from trex.scenes.prior import ScenePrior

@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.judging.confirm import SHOWN
-from trex.auditing.judging.membership import mistakes_of
-from trex.auditing.judging.situations import ExaminedScene
-from trex.auditing.sweeping.records import Examined, Tested
+from trex.auditing.confirm import SHOWN
+from trex.auditing.membership import ExaminedScene, Memberships, mistakes_of
+from trex.auditing.records import Examined, Tested
 from trex.families.family import Family, clear_value
+from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
-Memberships = Sequence[Sequence[set[int]]]  # of each picture and confident mistake, the families by number
 
 
 @dataclass(frozen=True)
@@ -165,21 +164,6 @@ def significant(held_out: Sequence[HeldOut]) -> set[int]:
     return {int(k) for k in np.flatnonzero(named)}
 
 
-def memberships_of(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[list[set[int]]]:
-    """For each picture and confident mistake, the numbers of the families that it belongs to."""
-    memberships = []
-    for situation in scenes:
-        examined = situation.examined
-        mine: dict[int, set[int]] = {mistake.at: set() for mistake in examined.mistakes}
-        for number, family in enumerate(families if examined.mistakes else ()):
-            if situation.everywhere(family):
-                failed, *_ = situation.failing(family)
-                for at in mistakes_of(family, situation.facts.scene, examined, failed):
-                    mine[at].add(number)
-        memberships.append(list(mine.values()))
-    return memberships
-
-
 def covered(memberships: Memberships, chosen: set[int]) -> Proportion:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
     return clustered_share(
@@ -242,3 +226,13 @@ def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:
         if shares:
             found[name] = (float(np.mean(shares)), len(shares))
     return found
+
+
+def share_words(share: Proportion) -> str:
+    """A share with its counts and interval: "12 of 20 (36% to 81%)"."""
+    return f"{share.count} of {share.of} ({percent_interval(*share.interval)})"
+
+
+def rate_words(finding: Finding) -> str:
+    """How often failures that stay occur, with the interval."""
+    return f"In {percent(finding.rate)} of scenes (95%: {percent_interval(*finding.rate_interval)})"

@@ -16,10 +16,10 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.judging.probe import CHANGES, Prober, probe_shares
-from trex.auditing.judging.situations import ExaminedScene
-from trex.auditing.sweeping.examine import Asker
-from trex.auditing.sweeping.records import PROBED, Probed
+from trex.auditing.examine import Asker
+from trex.auditing.membership import ExaminedScene
+from trex.auditing.probe import CHANGES, Prober, probe_shares
+from trex.auditing.records import PROBED, Probed
 from trex.families.discover import conditions_of
 from trex.families.family import Family
 from trex.families.pattern import Pattern

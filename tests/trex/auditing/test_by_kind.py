@@ -1,4 +1,4 @@
-"""Bounds on what an audit did not find: exact, per scene, and broken by what was found."""
+"""What is said of kinds of questions and mistakes: which stand out, and the bound on those that no scene shows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from trex.auditing.judging.not_found import looked_for, no_event_bound
-from trex.auditing.sweeping.records import Answer, Examined, Mistake
+from trex.auditing import by_kind as module
+from trex.auditing.by_kind import by_question, looked_for, no_event_bound
+from trex.auditing.records import Answer, Examined, Mistake
 from trex.families.symptom import Symptom, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
+from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.discoveries import excess_p_value
+from trex.inference.statistics.proportion import Proportion
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading
 from trex.scenes.prior import ScenePrior
@@ -21,8 +25,13 @@ from trex.scenes.vocabulary import CLEVR
 
 COUNTS = next(one.index for one in FAMILIES if one.name.endswith("count"))
 KIND = FAMILIES[COUNTS].kind
+OTHER = next(one.index for one in FAMILIES if one.kind != KIND)
 SCENE = ScenePrior(CLEVR, n_objects=(3, 3)).sample(np.random.default_rng(5))
 FACTS = Facts(SCENE, (1.0,) * 3, (None,) * 3)
+
+
+def counts(share: Proportion) -> tuple[int, int]:
+    return share.count, share.of
 
 
 def picture(*truths: str, wrong: dict[int, str] | None = None) -> tuple[Facts, Examined]:
@@ -111,3 +120,35 @@ def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:
     for truth, said in product(answers, answers):
         if truth != said:
             assert wrong_words(truth, said) in wrong_kinds(truth)
+
+
+def rows() -> list[Examined]:
+    """In 30 pictures two counts, both confidently wrong in every second one, and two other answers, all right."""
+    counts = [
+        (Answer(COUNTS, "2", "1", 0.97) if k % 2 else Answer(COUNTS, "2", "2", 0.97)) for k in range(30)
+    ]
+    right = Answer(OTHER, "red", "red", 0.57)
+    mistakes = (Mistake(0, None), Mistake(1, None))
+    return [
+        Examined(k, (one, one, right, right), mistakes if k % 2 else (), (), (), ())
+        for k, one in enumerate(counts)
+    ]
+
+
+def test_a_kind_whose_mistakes_are_more_frequent_stands_out_and_no_other() -> None:
+    table = {one.what: one for one in by_question(rows())}
+    every, count = table["all questions"], table[f"kind: {FAMILIES[COUNTS].kind}"]
+    other = table[f"kind: {FAMILIES[OTHER].kind}"]
+    assert (counts(every.right), counts(every.mistakes)) == ((90, 120), (30, 120))
+    assert every.confidence == pytest.approx(0.77) and count.confidence == pytest.approx(0.97)
+    assert (counts(count.right), counts(count.mistakes), count.stands_out) == ((30, 60), (30, 60), True)
+    assert (counts(other.right), counts(other.mistakes), other.stands_out) == ((60, 60), (0, 60), False)
+    assert count.mistakes.interval == clustered_interval([0, 2] * 15, [2] * 30)
+    assert next(one.what for one in by_question(rows())) == "all questions"
+
+
+def test_a_kind_is_compared_with_the_other_questions_alone() -> None:
+    """Planted: compared with all questions, its own mistakes among them."""
+    wrong, right = (Answer(COUNTS, "2", "1", 0.9), True), (Answer(OTHER, "red", "red", 0.9), False)
+    p_value = module._p_value({k: [wrong] for k in range(6)}, {k: [wrong, right] for k in range(6)})
+    assert p_value == pytest.approx(excess_p_value(6.0, 6, (1.0, 6.0)))

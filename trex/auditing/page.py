@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from trex.auditing.audit import Audit
-from trex.auditing.beside import Beside
-from trex.auditing.judging.by_question import Row
-from trex.auditing.judging.confirm import deciding_scene
-from trex.auditing.judging.findings import Finding
-from trex.auditing.judging.not_found import NotFound
-from trex.auditing.reporting.document import document
-from trex.auditing.reporting.failures import write_failures
-from trex.auditing.reporting.searches import Lead
-from trex.auditing.reporting.words import (
-    agreement_words,
-    beside_words,
-    flip_words,
-    headline,
-    leads_words,
-    not_found_words,
-    probe_words,
-    searched_words,
-    share_words,
-    survival_words,
-)
-from trex.auditing.sweeping.records import Tested
+from trex.auditing.by_kind import NotFound, Row, not_found_words
+from trex.auditing.compare import Beside, agreement_words, beside_words
+from trex.auditing.confirm import deciding_scene
+from trex.auditing.document import document, write_failures
+from trex.auditing.findings import Finding, share_words
+from trex.auditing.leads import Lead, leads_words, searched_words
+from trex.auditing.records import Flip, Tested
 from trex.auditing.work import PICTURES
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import page
 from trex.pages.table import Column, Table
@@ -44,6 +31,17 @@ from trex.worlds.world import open_renderer
 
 PAGE, DOCUMENT = "report.html", "report.json"
 SHOWN_ROWS = 12  # of the table of questions on the page
+WAYS: Mapping[str, str] = {
+    "objects": "with objects moved or redrawn",
+    "noise": "under another noise seed",
+    "camera": "under another camera",
+    "lights": "under other lights",
+}
+CHANGES: Mapping[str, str] = {
+    "noise": "under another noise seed",
+    "nuisances": "under other lights and another camera",
+    "without": "without the object responsible",
+}
 
 
 class Card(NamedTuple):
@@ -76,7 +74,7 @@ def write_report(
     values: dict[str, object] = {
         "done": done,
         "settings": done.settings,
-        "headline": headline(done),
+        "headline": done.headline,
         "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
@@ -157,3 +155,31 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
 
 def _percents(share: Proportion) -> str:
     return f"{percent(share.value)} ({percent_interval(*share.interval)})"
+
+
+def survival_words(finding: Finding) -> list[str]:
+    """What becomes of the mistakes of a few failing scenes when the scene is changed."""
+    return [
+        f"{percent(share)} of the mistakes in {counted(n, 'scene')} stay {CHANGES[name]}"
+        for name, (share, n) in finding.survives.items()
+    ]
+
+
+def probe_words(probes: Mapping[str, Proportion]) -> str:
+    """How many scenes like the known failures fail in the same way, as a sentence; "" without a probe."""
+    if not probes:
+        return ""
+    told = "; ".join(
+        f"{share_words(share)} {WAYS.get(way, f'with another {way}')}" for way, share in probes.items()
+    )
+    return f"Of scenes made from its known failures, with its conditions kept, these fail too: {told}."
+
+
+def flip_words(flip: Flip | None) -> str:
+    """The smallest change after which the model is right, as a sentence; "" if none was looked for."""
+    if flip is None:
+        return ""
+    tried = f"{flip.tried} of {flip.possible} single changes tried"
+    if not flip.change:
+        return f"Still wrong after each of {tried}."
+    return f"Right if {flip.change} ({tried})."

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from trex.auditing.judging.findings import clustered_share
-from trex.auditing.judging.situations import ExaminedScene
+from trex.auditing.examine import PROBING, Asker
+from trex.auditing.findings import clustered_share
+from trex.auditing.membership import ExaminedScene
 from trex.auditing.options import MAX_PROBED
-from trex.auditing.sweeping.examine import PROBING, Asker
-from trex.auditing.sweeping.records import Probed
+from trex.auditing.records import Probed
 from trex.families.family import Family, fresh_members
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images

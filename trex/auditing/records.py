@@ -16,6 +16,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
+from trex.runs.manifest import answers_alike
 from trex.scenes.misreading import Misreading
 from trex.worlds.provenance import ProbeProbabilities
 
@@ -170,3 +171,21 @@ def _fields(text: str) -> Mapping[str, object]:
     except InputError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def check_same(known: Settings, settings: Settings, folder: Path) -> None:
+    """InputError unless an audit's settings are these."""
+    if not answers_alike(known.probe_probabilities, settings.probe_probabilities):
+        raise InputError(
+            f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
+            "another --out"
+        )
+    differing = [
+        name
+        for name, value in vars(settings).items()
+        if name != "probe_probabilities" and getattr(known, name) != value
+    ]
+    if differing:
+        raise InputError(
+            f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
+        )

@@ -1,20 +1,63 @@
-"""The held-out scenes and a family: shares of units, mistakes of any chosen family, and a failure that stays."""
+"""The figures of a finding, worked out by hand, and which families the held-out scenes confirm."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from tests.trex.auditing.judging.test_findings import asked_again, counts
-from tests.trex.auditing.judging.test_not_found import FACTS
-from tests.trex.auditing.judging.test_probe import BACK
-from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
-from trex.auditing.sweeping.records import Examined
+from tests.trex.auditing.test_by_kind import FACTS, counts
+from tests.trex.auditing.test_probe import BACK, SMALL
+from trex.auditing.findings import HeldOut, covered, findings, in_held_out, significant
+from trex.auditing.records import Examined, Tested, Variants
+from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.discoveries import excess_p_value
+from trex.inference.statistics.proportion import clopper_pearson
 
 ROW = (FACTS, Examined(0, (), (), (), (), ()), [0])
 SEEN = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (ROW,) * 8)
 OWNERS: list[list[set[int]]] = [[] for _ in range(20)]
+
+
+def asked_again(stays: bool, confidence: float, noise: float | None = None, family: int = 0) -> Tested:
+    return Tested(family, 0, stays, confidence, "", "", "", "", Variants(noise=noise))
+
+
+def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
+    """8 of 10 scenes under the conditions fail, of 20 held out; 3 of 4 asked again stay."""
+    row = (FACTS, Examined(0, (), (), (), (), ()), [0])
+    seen = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (row,) * 8)
+    rare = HeldOut(SMALL, (1.0,) * 7 + (0.0,) * 2, (0.0,) * 20, (row,) * 7)
+    rows = [
+        asked_again(True, 0.9, 1.0),
+        asked_again(True, 0.95, 0.5),
+        asked_again(True, 1.0),
+        asked_again(False, 0.2),
+    ]
+    rows += [asked_again(True, 0.9, family=1)]
+    memberships = [[{0}] * 2, [{1}, set()], *([[]] * 18)]
+    first, second = findings([seen, rare], rows, memberships, {"missed": 3.0})
+    one, other = (first, second) if first.number == 0 else (second, first)
+    assert counts(other.covers) == (1, 4)
+    assert (counts(one.holds), counts(one.fails), counts(one.stays), counts(one.covers)) == (
+        (10, 20),
+        (8, 10),
+        (3, 4),
+        (2, 4),
+    )
+    assert one.rate == pytest.approx(8 / 20 * 3 / 4)
+    fails, stays = clopper_pearson(8, 20, 0.975), clopper_pearson(3, 4, 0.975)
+    assert one.rate_interval == pytest.approx((fails.low * stays.low, fails.high * stays.high))
+    assert one.confidence == pytest.approx(0.95) and one.survives == {"noise": (0.75, 2)}
+    assert one.p_value == pytest.approx(excess_p_value(8.0, 10, (1.0, 20.0)))
+    assert first.harm > second.harm == one.harm == pytest.approx(3 * one.rate * 0.95)  # 7/20 of .9 is more
+
+
+def test_the_interval_of_a_coverage_takes_pictures_as_clusters() -> None:
+    found = covered([[{0}] * 5, [set()] * 5] * 4, {0})
+    assert counts(found) == (20, 40) and found.interval == clustered_interval([5, 0] * 4, [5] * 8)
+    assert found.interval.low < clopper_pearson(20, 40).low
 
 
 def test_a_family_without_a_failure_that_stays_is_not_confirmed() -> None:

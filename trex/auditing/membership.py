@@ -1,19 +1,72 @@
-"""Which mistakes belong to a family: answers that are wrong as its sentence says, and not otherwise."""
+"""Examined scenes as families see them: what failed in each, and which mistakes are as a family's sentence says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trex.auditing.sweeping.records import Examined, Mistake
+from trex.auditing.examine import Asker
+from trex.auditing.records import Examined, Mistake
+from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
-from trex.families.symptom import Symptom, misread, wrong_words
+from trex.families.symptom import Failure, Symptom, answered, misread, wrong_words
 from trex.scenes.describe import object_words
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if, counting
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
 from trex.scenes.vocabulary import Vocabulary
+
+Memberships = Sequence[Sequence[set[int]]]  # of each picture and confident mistake, the families by number
+
+
+class ExaminedScene(Situation):
+    """One scene of an audit, with what the model said about it."""
+
+    def __init__(
+        self, facts: Facts, examined: Examined, asker: Asker, conditions: Vocabularies | None = None
+    ) -> None:
+        super().__init__(
+            facts,
+            failures_of(examined),
+            [answer.truth for answer in examined.answers],
+            conditions or conditions_of(asker.vocabulary),
+            lambda: asker.asked(facts.scene, examined.scene),
+        )
+        self.examined = examined
+
+
+def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> list[ExaminedScene]:
+    """The situations of examined scenes."""
+    conditions = conditions_of(asker.vocabulary)
+    return [ExaminedScene(facts, one, asker, conditions) for facts, one in rows]
+
+
+def failures_of(examined: Examined) -> list[Failure]:
+    """What failed in a picture.
+
+    Kinds of wrong answers count only where nothing is known to be misread: otherwise they may follow from that.
+    """
+    if examined.misread:
+        return [misread(one) for one in examined.misread]
+    answers = ((mistake.at, examined.answers[mistake.at]) for mistake in examined.mistakes)
+    return [answered(at, one.truth, one.said) for at, one in answers]
+
+
+def memberships_of(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[list[set[int]]]:
+    """For each picture and confident mistake, the numbers of the families that it belongs to."""
+    memberships = []
+    for situation in scenes:
+        examined = situation.examined
+        mine: dict[int, set[int]] = {mistake.at: set() for mistake in examined.mistakes}
+        for number, family in enumerate(families if examined.mistakes else ()):
+            if situation.everywhere(family):
+                failed, *_ = situation.failing(family)
+                for at in mistakes_of(family, situation.facts.scene, examined, failed):
+                    mine[at].add(number)
+        memberships.append(list(mine.values()))
+    return memberships
 
 
 def mistakes_of(family: Family, scene: Scene, examined: Examined, failed: Sequence[int]) -> list[int]:

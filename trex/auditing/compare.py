@@ -1,0 +1,231 @@
+"""Confirmed families elsewhere: in fresh scenes, which made and judged no rule, and beside another model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex.auditing.examine import Asker
+from trex.auditing.findings import (
+    Finding,
+    clustered_share,
+    counted_in,
+    covered,
+    in_held_out,
+    share_words,
+    significant,
+)
+from trex.auditing.membership import ExaminedScene, Memberships, memberships_of
+from trex.auditing.records import EXAMINED, REMEDY, Examined, Settings, read_settings
+from trex.auditing.work import MANIFEST, SWEPT
+from trex.families.discover import discover
+from trex.families.family import Family
+from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.paired import Paired, paired
+from trex.inference.statistics.proportion import Proportion
+from trex.runs.checked_lines import read_checked
+from trex.scenes.graph import Facts
+from trex.scenes.vocabulary import Vocabulary
+
+Parts = tuple[Sequence[ExaminedScene], Sequence[ExaminedScene]]  # what made the rules, and what judged them
+SAME = (
+    "world",
+    "scenes",
+    "held_out",
+    "questions",
+    "look",
+    "sure",
+    "seed",
+    "families",
+)  # settings that make scenes comparable
+Row = tuple[Facts, Examined]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two sets of families divide the same confident mistakes into those they hold and the others.
+
+    The first set was made from one part of an audit's scenes and judged by the other; for the second the two parts
+    swap roles. Neither takes the deciding look into account. `same`: the mistakes that both sets hold, or neither;
+    `kappa`: Cohen's (1960, Educational and Psychological Measurement 20, 37-46), None if chance alone would agree
+    everywhere. `words`: how many sentences each set has, and how many both have word for word.
+    """
+
+    same: Proportion
+    kappa: float | None
+    words: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Confirmed families in fresh scenes.
+
+    `coverage`: of all confident mistakes, those that belong to one of them; `fails`, by the number of a family: of the
+    scenes in which its conditions hold, those in which the model fails so; `covers`: its share of the mistakes.
+    """
+
+    scenes: int
+    coverage: Proportion
+    fails: Mapping[int, Proportion]
+    covers: Mapping[int, Proportion]
+    agreement: Agreement
+
+
+def in_fresh_scenes(
+    parts: Parts,
+    families: Sequence[Family],
+    confirmed: set[int],
+    scenes: Sequence[ExaminedScene],
+    vocabulary: Vocabulary,
+) -> Fresh:
+    """What confirmed families, given by their places, hold in fresh scenes; `parts` made and judged the rules.
+
+    Families are worded as the judging part has left them (`held_out`); fresh scenes reword none.
+    """
+    memberships = memberships_of(families, scenes)
+    fails = {}
+    chosen = sorted(confirmed)
+    for number, seen in zip(chosen, counted_in([families[k] for k in chosen], scenes), strict=True):
+        fails[number] = Proportion(len(seen.failures), len(seen.inside))
+    return Fresh(
+        len(scenes),
+        covered(memberships, confirmed),
+        fails,
+        {number: covered(memberships, {number}) for number in fails},
+        _agreement(parts, families, (memberships, scenes), vocabulary),
+    )
+
+
+def agreement(first: Memberships, second: Memberships) -> tuple[Proportion, float | None]:
+    """Of the mistakes that belong to a family of both sets or of neither: their share, and Cohen's kappa."""
+    pairs = [
+        [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]
+        for mine, theirs in zip(first, second, strict=True)
+    ]
+    same = clustered_share(
+        [sum(one == other for one, other in picture) for picture in pairs], list(map(len, pairs))
+    )
+    flat = [pair for picture in pairs for pair in picture]
+    if not flat:
+        return same, None
+    held = [sum(pair[k] for pair in flat) / len(flat) for k in (0, 1)]
+    chance = held[0] * held[1] + (1 - held[0]) * (1 - held[1])
+    return same, None if chance == 1.0 else (same.value - chance) / (1.0 - chance)
+
+
+def _agreement(
+    parts: Parts,
+    families: Sequence[Family],
+    fresh: tuple[Memberships, Sequence[ExaminedScene]],
+    vocabulary: Vocabulary,
+) -> Agreement:
+    (training, judging), (memberships, scenes) = parts, fresh
+    turned = in_held_out(discover(judging, vocabulary), training)
+    others = [one.family for one in turned]
+    mine, theirs = significant(counted_in(families, judging)), significant(turned)
+    same, kappa = agreement(_of(memberships, mine), _of(memberships_of(others, scenes), theirs))
+    words = {families[k].words for k in mine}, {others[k].words for k in theirs}
+    return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
+
+
+def _of(memberships: Memberships, chosen: set[int]) -> list[list[set[int]]]:
+    return [[one & chosen for one in picture] for picture in memberships]
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another model, and its answers about the held-out scenes."""
+
+    model: str
+    examined: tuple[Examined, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Held-out scenes by which model, this one first, makes a confident mistake in them.
+
+    `families` says so of each confirmed family, by its number: of the scenes in which its conditions hold, those in
+    which a model fails as the family says.
+    """
+
+    model: str
+    mistakes: Paired
+    families: Mapping[int, Paired]
+
+    def corrected(self, number: int) -> float:
+        """The p-value of a family, corrected for the tests of all families (Bonferroni)."""
+        return min(1.0, self.families[number].p_value * len(self.families))
+
+
+def read_other(folder: Path, settings: Settings) -> Other:
+    """The other audit, whose folder is only read; InputError unless its scenes and questions are the same.
+
+    RunError if it is not finished or damaged.
+    """
+    known = read_settings(folder / MANIFEST, inside=folder)
+    if known is None:
+        raise InputError(f"--beside {folder} holds no audit; give a folder that trex audit has written")
+    if differing := [name for name in SAME if getattr(known, name) != getattr(settings, name)]:
+        raise InputError(
+            f"--beside {folder} is of other scenes or questions ({', '.join(differing)} differ); "
+            "audit that model again with the same options"
+        )
+    path, total = folder / SWEPT, settings.scenes + settings.held_out
+    found = read_checked(path)
+    if found.sound < len(found.lines):
+        raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
+    if len(found.lines) < total:
+        raise RunError(f"--beside {folder} is not finished; give its own command again first")
+    return Other(
+        known.model,
+        tuple(
+            EXAMINED.parse(line.decode(errors="replace"), f"{path}, line {number}", REMEDY)
+            for number, line in enumerate(found.lines[:total], start=1)
+            if number > settings.scenes
+        ),
+    )
+
+
+def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], asker: Asker) -> Beside:
+    """How two models compare in the held-out scenes; `asker` is the first model's, whose questions are the same."""
+    rows = [(facts, mine, theirs) for (facts, mine), theirs in zip(held_out, other.examined, strict=True)]
+    mistakes = paired(
+        [bool(mine.mistakes) for _, mine, _ in rows], [bool(theirs.mistakes) for *_, theirs in rows]
+    )
+    both = [
+        (ExaminedScene(facts, mine, asker), ExaminedScene(facts, theirs, asker))
+        for facts, mine, theirs in rows
+    ]
+    return Beside(other.model, mistakes, {one.number: _family(one.family, both) for one in confirmed})
+
+
+def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]]) -> Paired:
+    first, second = list[bool](), list[bool]()
+    for mine, theirs in rows:
+        failed, n, _ = mine.failing(family)
+        if n:
+            first.append(bool(failed))
+            second.append(bool(theirs.failing(family)[0]))
+    return paired(first, second)
+
+
+def agreement_words(one: Agreement) -> str:
+    """How stable the families are, in one sentence."""
+    first, second, both = one.words
+    kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
+    return (
+        "If the scenes that made the rules and those that judged them swap roles, "
+        f"the number of rules borne out is {second} instead of {first}; with the same words: {both}. Of the "
+        f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: "
+        f"{share_words(one.same)}{kappa}."
+    )
+
+
+def beside_words(beside: Beside) -> str:
+    """How often two models make a confident mistake in the same scenes, in one sentence."""
+    one = beside.mistakes
+    return (
+        f"Confident mistakes in {one.both + one.only_first:,} of {one.n:,} held-out scenes, by {beside.model} in "
+        f"{one.both + one.only_second:,}; in {one.both:,} by both (exact McNemar test, p = {one.p_value:.2g})."
+    )

@@ -1,1 +1,0 @@
-"""Step 5 of an audit: its page, its JSON document and its test cases. Reads findings, and judges nothing."""
