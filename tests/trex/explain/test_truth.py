@@ -280,7 +280,7 @@ def test_what_was_no_failure_is_read_as_it_was(tmp_path: Path) -> None:
 
 def test_under_other_cameras_too_it_is_the_truth_that_counts(tmp_path: Path) -> None:
     """In how many of them is the model right, without the object and with it?"""
-    options = replace(REMOVALS, nuisances=3)
+    options = REMOVALS.model_copy(update={"nuisances": 3})
     made = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2", options)
     assert made.nuisances is not None and made.nuisances.right == 0
     sphere, cube = made.nuisances.of(1), made.nuisances.of(0)
