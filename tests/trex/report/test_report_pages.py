@@ -103,7 +103,7 @@ def test_families_come_first_each_by_its_most_confident_scene(page: Chrome, done
 def test_filter_by_family_with_the_keyboard_alone(page: Chrome, done: Outcome) -> None:
     families = done.results.families
     several = next(family for family in families.known if family.size > 1)
-    members = [place + 1 for place in several.places]
+    members = [place + 1 for place in several.members]
     buttons = {
         button.get_attribute("data-family"): button
         for button in page.find_elements(By.CSS_SELECTOR, ".members")
