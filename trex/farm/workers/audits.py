@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class FarmCrew:
-    """Has the workers of a farm do an audit's units; satisfies `trex.auditing.units.Crew`."""
+    """Has the workers of a farm do an audit's units; satisfies `trex.auditing.work.Crew`."""
 
     def __init__(self, board: TaskBoard, job: str, run: Path) -> None:
         self._board, self._job, self._run = board, job, run
