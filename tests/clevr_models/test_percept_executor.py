@@ -66,6 +66,7 @@ def test_perfect_sight_gives_true_answers_in_all_families() -> None:
     assert list(mistakes()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", sorted(set(SIGNATURES) - {"scene", "unique", "exist", "count"}))
 def test_a_wrong_function_is_noticed(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = soft_program.OPERATIONS[function]

@@ -161,6 +161,7 @@ def test_ranks_of_the_log_weight_catch_a_sampler_that_ignores_the_classifier() -
     assert smallest(found) > ALPHA  # the prior alone is kept: only what depends on the observation shows it
 
 
+@pytest.mark.slow
 def test_ends_catch_retries_until_valid() -> None:
     """D5."""
     assert smallest(end_p_values(chain(RetryingWalk()))) < ALPHA

@@ -44,12 +44,14 @@ def test_ends_of_the_scene_kernels_are_fresh_pairs(move: SceneMove) -> None:
     assert smallest(end_p_values(scenes(move))) > ALPHA
 
 
+@pytest.mark.slow
 def test_ranks_catch_a_scene_kernel_that_ignores_the_classifier() -> None:
     test = scenes(block_moves(PRIOR))
     blind = replace(test, kernel=replace(test.kernel, power=0.0))
     assert p_values(rank_histograms(blind))["log weight"] < ALPHA / len(STATISTICS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("power", "is_right"), [(1.0, True), (0.0, False)])
 def test_ranks_on_the_whole_fake_world(power: float, is_right: bool) -> None:
     """ScenePrior with its visibility rule, FakeRenderer and the fake model: few chains, as rays cost milliseconds."""

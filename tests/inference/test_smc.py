@@ -39,6 +39,7 @@ def masses(of: Metropolis[tuple[int, int, int]], runs: int = 24) -> Floats:
     return np.exp([run(seed, of).log_mass for seed in range(runs)])
 
 
+@pytest.mark.slow
 def test_the_mean_mass_of_many_runs_is_the_exact_one() -> None:
     found = masses(OF)
     assert stats.ttest_1samp(found, MASS).pvalue > ALPHA
@@ -56,6 +57,7 @@ def test_a_move_that_ignores_the_classifier_is_caught() -> None:
         run(0, Blind(OF.prior, OF.proposal, OF.scorer, OF.target))
 
 
+@pytest.mark.slow
 def test_particles_end_as_draws_of_the_posterior() -> None:
     exact = posterior(OF)
     confidence = np.array([state.evaluation.log_probs[0] for state in states(OF)])
@@ -85,6 +87,7 @@ def test_each_rise_keeps_about_half_and_drops_at_least_one() -> None:
     assert next_level(np.zeros(5)) is None
 
 
+@pytest.mark.slow
 def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
     """Powers of the weight, the path before, ended here between 1.4e-87 and 1.5e-3, at .26 of the mass on average."""
     of, exact, found = step_kernel(), plateau_mass(), []
@@ -101,6 +104,7 @@ def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
     assert 0.5 * exact < np.mean(found) < 2.0 * exact and np.std(found) < exact
 
 
+@pytest.mark.slow
 def test_what_falls_below_a_level_keeps_its_part_in_the_mass() -> None:
     """The closeness at a temperature ranks states unlike the weight; planted: only the last level counts."""
     kept, planted = [], []

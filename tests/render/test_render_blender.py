@@ -86,6 +86,7 @@ def kill_all(blender: BlenderRenderer) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_process_that_stops_is_replaced(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", timeout_s=4.0) as blender:
         blender.render(SCENES[:1])
@@ -209,6 +210,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         blender.render(SCENES[:1])
 
 
+@pytest.mark.slow
 @pytest.mark.gpu
 def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "auto") as blender:

@@ -146,6 +146,7 @@ def test_the_key_is_one_line_that_does_not_change(renderer: SceneRenderer) -> No
     assert renderer.key == renderer.key and "\n" not in renderer.key
 
 
+@pytest.mark.slow
 def test_close_is_not_the_end(renderer: SceneRenderer) -> None:
     before = renderer.render([three_objects()])[0]
     renderer.close()

@@ -107,6 +107,7 @@ MAKERS: dict[str, Callable[[Path], nn.Module]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_programs_made_of_a_module_answer_as_it_does(name: str, tmp_path: Path) -> None:
     plain = bound(Net()).log_probs(pictures())

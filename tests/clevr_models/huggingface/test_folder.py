@@ -268,6 +268,7 @@ class OwnModel(ViltForQuestionAnswering):
 """
 
 
+@pytest.mark.slow
 def test_code_in_a_folder_runs_only_if_it_is_trusted(
     own: Path, pictures: Pictures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_released_program_generator_loads_runs_and_converts(tmp_path: Path) ->
     assert only(convert(part, tmp_path)).network.decode(question) == before  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @torch.no_grad()
 @pytest.mark.parametrize(
     ("kind", "settings"),

@@ -198,6 +198,7 @@ def test_resnet_is_taken_with_the_published_sha256_only(
         fetch_resnet(path)
 
 
+@pytest.mark.slow
 def test_resnet_is_found_in_a_folder_and_an_empty_folder_is_named(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def test_without_the_path_chains_stay_on_the_plateau_and_the_words_say_so() -> N
     assert any("never came near the level set" in words for words in found.sentences())
 
 
+@pytest.mark.slow
 def test_every_draw_is_asked_at_the_papers_temperature(led: list[NutsRound]) -> None:
     for chain, asked in Noting.asked.items():
         on_path = [t > PAPER for t in asked]

@@ -281,6 +281,7 @@ def test_a_blind_kernel_passes_the_control_one_time_in_twenty_at_most(logit: Log
     assert passed <= LEVEL * n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "is_planted"), [(0.5, "near, proposals"), (1.0, "proposals")])
 def test_the_blind_kernel_passes_a_control_that_can_be_fooled(scale: float, is_planted: str) -> None:
     """Planted: starts near the easier set, and proposals that count as hits; the second alone is enough."""

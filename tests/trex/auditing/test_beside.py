@@ -44,6 +44,7 @@ def other(one: Swept, name: str = "other") -> Other:
     return Other(name, tuple(row for _, row in one.held_out))
 
 
+@pytest.mark.slow
 def test_mistakes_are_paired_scene_by_scene(models: tuple[Swept, Swept, Swept]) -> None:
     first, second, third = models
     wrong = [[bool(row.mistakes) for _, row in one.held_out] for one in (first, second)]

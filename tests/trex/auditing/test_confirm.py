@@ -49,6 +49,7 @@ class Overcounting(Planted):
         return str(min(10, int(answer) + 1)) if answer.isdecimal() else answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts_too_many", [False, True])
 def test_a_mistake_of_another_kind_at_the_deciding_look_does_not_stay(
     counts_too_many: bool, tmp_path: Path
@@ -66,6 +67,7 @@ def test_a_mistake_of_another_kind_at_the_deciding_look_does_not_stay(
         assert {row.stays for row in log.values} == {not counts_too_many}
 
 
+@pytest.mark.slow
 def test_of_a_missed_object_nothing_can_be_asked_without_it(tmp_path: Path) -> None:
     """The model's old answers are true then: "no mistake stays without it" held for a model that sees nothing."""
     found, _ = audited(tmp_path, small_things_at_the_back_are_missed, n=FEW)
@@ -73,6 +75,7 @@ def test_of_a_missed_object_nothing_can_be_asked_without_it(tmp_path: Path) -> N
     assert "without" not in found[0].survives
 
 
+@pytest.mark.slow
 def test_of_a_misread_object_only_questions_are_asked_whose_answer_stays_true_without_it(
     tmp_path: Path,
 ) -> None:
@@ -117,6 +120,7 @@ def again(folder: Path, kept: int, probability: float = 0.99) -> tuple[list[Test
         return log.values, book
 
 
+@pytest.mark.slow
 def test_a_failure_stays_if_half_of_its_mistakes_do(tmp_path: Path) -> None:
     """Planted bug: one mistake of many was enough."""
     assert not any(row.stays for row in again(tmp_path, 0)[0])

@@ -42,6 +42,7 @@ class Counts(NamedTuple):
     uncompared: int
 
 
+@pytest.mark.slow
 def test_a_model_without_a_mistake_has_no_family_in_twenty_audits() -> None:
     for seed in range(AUDITS):
         one = swept(as_it_is, n=FEW // 6, seed=seed)
@@ -49,6 +50,7 @@ def test_a_model_without_a_mistake_has_no_family_in_twenty_audits() -> None:
         assert families_of(one) == []
 
 
+@pytest.mark.slow
 def test_twenty_audits_of_chance_confirm_at_most_one_family() -> None:
     """And of the conditions that fit each sweep best, which no rule search would name, hardly any.
 
@@ -138,6 +140,7 @@ def miscounted() -> Swept:
     return swept_of(lambda book: Miscounting(book, as_it_is), FEW)
 
 
+@pytest.mark.slow
 def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path: Path) -> None:
     wrong = sum(len(one.mistakes) for _, one in (*miscounted.training, *miscounted.held_out))
     assert wrong > 60
@@ -146,6 +149,7 @@ def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path:
     assert held == 0.0
 
 
+@pytest.mark.slow
 def test_against_all_questions_it_would_be_one(
     miscounted: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def judged(view: View, kinds: set[str]) -> tuple[Fresh, list[Row], list[Family],
     return in_fresh_scenes(halves, found, chosen, situations(fresh, one.asker), CLEVR), fresh, found, one
 
 
+@pytest.mark.slow
 def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> None:
     told, fresh, *_ = judged(small_things_at_the_back_are_missed, {"missed"})
     n = sum(len(one.mistakes) for _, one in fresh)
@@ -88,6 +89,7 @@ def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> No
     assert told.agreement.same.value > 0.9
 
 
+@pytest.mark.slow
 def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
     """Of two faults one is taken as confirmed: the other's mistakes are not held; a count of all families is caught."""
     told, fresh, found, one = judged(two_faults, {"missed"})
@@ -110,6 +112,7 @@ def test_a_faultless_model_has_nothing_to_cover() -> None:
     assert told.agreement.kappa is None and told.agreement.words == (0, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made_by", "judged_by", "borne_out"),
     [(as_it_is, two_faults, 0), (two_faults, small_things_at_the_back_are_missed, 1)],
@@ -164,6 +167,7 @@ def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_fresh_scenes_are_none_of_the_others(whole: tuple[Path, Path]) -> None:
     numbers = [
         [json.loads(line)["scene"] for line in (whole[0] / name).read_text().splitlines()]
@@ -172,6 +176,7 @@ def test_fresh_scenes_are_none_of_the_others(whole: tuple[Path, Path]) -> None:
     assert numbers == [[*range(80)], [*range(80, 120)]]
 
 
+@pytest.mark.slow
 def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     page, told = (whole[0] / "report.html").read_text(), json.loads((whole[0] / "report.json").read_text())
     assert told["fresh"]["scenes"] == 40 and "40 fresh scenes" in told["headline"]
@@ -184,6 +189,7 @@ def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     assert "both sets of rules hold the same or leave out the same" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ("--fresh", "21")])
 def test_fresh_scenes_can_be_asked_for_later(
     whole: tuple[Path, Path], tmp_path: Path, before: tuple[str, ...]
@@ -196,6 +202,7 @@ def test_fresh_scenes_can_be_asked_for_later(
     assert tree(tmp_path / "audit") == tree(whole[0]), "what is there is told of without the option, too"
 
 
+@pytest.mark.slow
 def test_cut_among_the_fresh_scenes_it_ends_in_the_same_bytes(
     whole: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def rendered(look: str, folder: Path) -> list[Picture]:
         return pictures
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 @pytest.mark.process
 @pytest.mark.parametrize(("cheap", "dear", "most"), [("sketch", "fast", 25), ("sharp", "reference", 10)])

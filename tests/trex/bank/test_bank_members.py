@@ -47,6 +47,7 @@ def p_values(scenes: Sequence[Scene]) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_members_follow_the_prior_and_do_not_depend_on_each_other(tmp_path: Path) -> None:
     found = p_values(members(tmp_path))
     assert min(found.values()) > FALSE_ALARM / len(found), found

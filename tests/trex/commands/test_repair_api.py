@@ -130,6 +130,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_repair_on_scenes_is_that_of_the_command_line_too(tmp_path: Path) -> None:
     repair = trex.begin_repair("clevr", out=tmp_path / "api", set=SMALL, progress=False)
     found = repair.distill()

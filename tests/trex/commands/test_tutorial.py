@@ -47,6 +47,7 @@ def smaller(cell: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = [smaller(cell) for cell in cells()]

@@ -39,6 +39,7 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
+@pytest.mark.slow
 def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path) -> None:
     examples = []
     with coded_run(tmp_path, CountsBlobs()) as scores:
@@ -58,6 +59,7 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
     assert first.words == "a red metal cylinder"
 
 
+@pytest.mark.slow
 def test_attribute_edits_find_color_material_and_shape_and_nothing_else(tmp_path: Path) -> None:
     with coded_run(tmp_path, CountsBlobs()) as scores:
         for index in range(8):

@@ -75,6 +75,7 @@ def no_render(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return
 
 
+@pytest.mark.slow
 def test_every_part_is_there(explained: Path) -> None:
     found = explanations(explained)
     assert len(found) == 2

@@ -70,6 +70,7 @@ def value(rate: Proportion) -> float:
     return rate.estimate.value if isinstance(rate, SampledRate) else rate.count / rate.of
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_family_is_unbiased_although_its_scenes_were_selected() -> None:
     """The mean over 400 selections of a bank lies within five standard errors of the share in the bank.
 

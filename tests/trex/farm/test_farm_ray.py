@@ -54,6 +54,7 @@ def no_ray_left() -> Iterator[None]:
     assert not below(os.getpid(), "raylet")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.usefixtures("no_ray_left")
 def test_two_workers_and_a_kill(tmp_path: Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,14 @@ def whole(quick: None, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return undisturbed(tmp_path_factory.mktemp("whole"), list(SEARCHES.values()))
 
 
+@pytest.mark.slow
 def test_one_worker_in_this_process(tmp_path: Path, whole: list[bytes]) -> None:
     entries = add(tmp_path, list(SEARCHES.values()))
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).done == len(entries)
     assert farmed(tmp_path, entries) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "first"), [(2, 0), (5, 1)])
 def test_workers_that_get_lost_answer_late_and_twice(
     size: int, first: int, tmp_path: Path, whole: list[bytes]
@@ -69,6 +71,7 @@ further = 0
 """
 
 
+@pytest.mark.slow
 def test_nuts_too(tmp_path: Path) -> None:
     """A gradient's last bits depend on a chain's place in the batch, and a warmup is made anew where it is cut."""
     torch.set_num_threads(1)  # several on a busy machine wait for one another
@@ -78,6 +81,7 @@ def test_nuts_too(tmp_path: Path) -> None:
     assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]
 
 
+@pytest.mark.slow
 def test_smc_too(tmp_path: Path) -> None:
     """One task moves all particles; the next one resamples them from what the records hold."""
     options = ["search.kernel=smc", "search.chains=8", "search.steps=24", "search.further=0", "answer=5"]

@@ -47,6 +47,7 @@ def no_ray_left() -> Iterator[None]:
     assert not below(os.getpid(), "raylet")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.usefixtures("no_ray_left")
 def test_rays_workers_carry_out_queries_of_every_kind_of_world(

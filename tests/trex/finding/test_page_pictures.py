@@ -141,6 +141,7 @@ def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: P
     assert f"Rendered again at preset reference, {stays} of 3" in said and "stay in the level set.\n" in said
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_path: Path) -> None:
     words = QUERY.replace('preset = "fake"', 'preset = "draft"\nprocesses = 1').replace(

@@ -44,6 +44,7 @@ class Crowd:
             return
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_killed_server_keeps_every_vote_that_it_has_answered(folder: Path) -> None:
     shown = shown_of(folder)

@@ -33,6 +33,7 @@ def test_marks_of_a_file_are_counted_and_told(folder: Path, tmp_path: Path) -> N
     assert document["baselines"][0]["marks"] == {"mislabelled": 1, "mistake": 0, "unclear": 0, "unmarked": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: Path) -> None:
     with started("label", folder) as (process, site):

@@ -426,6 +426,7 @@ def test_jargon_is_explained_on_hover_and_in_a_list(page: Chrome) -> None:
     assert {"R-hat", "ESS", "level set", "prior", "positive control"} <= set(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("override", ["render.noise=2"])
 def test_runs_of_different_deciding_looks_are_not_tested_against_each_other(
     override: str, done: Outcome, tmp_path: Path

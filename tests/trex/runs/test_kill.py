@@ -86,6 +86,7 @@ def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: 
     assert draws(go_on(out).folder) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_reports")
 def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> None:
     phases, kept = {}, {}
@@ -152,6 +153,7 @@ def test_a_step_that_comes_out_differently_is_noticed(
         go_on(done.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_command_itself_survives_a_kill(tmp_path: Path) -> None:
     """`trex find` as a process of its own, killed, then `trex resume`."""
@@ -183,6 +185,7 @@ def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert draws(out).endswith(b"\n")
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 def test_with_blender_too(tmp_path: Path) -> None:
     """Two kills of a real run at preset draft."""

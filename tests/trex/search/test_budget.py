@@ -26,6 +26,7 @@ def test_no_search_renders_more_than_check_says(overrides: list[str], tmp_path: 
     assert done.results.cheap <= most.cheap
 
 
+@pytest.mark.slow
 def test_cheap_steps_of_a_control_are_counted_apart(tmp_path: Path) -> None:
     done = run(tmp_path, [*BANK, *SEARCHES["control"], "search.inner=3", "search.bank=300"])
     with open_run(done.folder, for_writing=False) as folder:

@@ -40,6 +40,7 @@ def banked(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return run(tmp_path_factory.mktemp("banked"), BANKED)
 
 
+@pytest.mark.slow
 def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: Outcome) -> None:
     results = grainy.results
     kept, lost = len(results.found), len(results.fragile)
@@ -106,6 +107,7 @@ def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
     assert headline(grainy.manifest, one) == "No such scene: the one hit does not survive fresh noise."
 
 
+@pytest.mark.slow
 def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome) -> None:
     page = read_page(banked.report).text
     made = calibration_view(banked.manifest, banked.results)

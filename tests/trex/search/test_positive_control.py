@@ -29,6 +29,7 @@ def phases(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(record.phase for record in records))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lenient")
 def test_a_second_rung_follows_the_first_and_resumes_from_any_line(tmp_path: Path) -> None:
     done = run(tmp_path, NEVER)

@@ -123,6 +123,7 @@ def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) 
     assert plain.sample([draw(index, share) for index in range(7)]).selection.n == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.2, 0.5])
 def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the_whole(part: float) -> None:
     """Planted bug: members that were not rendered yet once counted as scenes outside of the level set."""
@@ -151,6 +152,7 @@ def test_a_common_target_whose_search_has_found_enough_keeps_its_first_draws_at_
     assert part.how_often == said.how_often, "a part of the further draws is no batch"
 
 
+@pytest.mark.slow
 def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
     """Planted: the draws counted as if each had the same chance give another rate."""
     rng, rates, counted = np.random.default_rng(3), [], []
@@ -214,6 +216,7 @@ def test_a_bank_scored_at_another_look_is_sampled_anew_and_nothing_is_rendered_t
     assert said.how_often.level == RESCORED_LEVEL > BANK_LEVEL
 
 
+@pytest.mark.slow
 def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -> None:
     """Planted: counted as if each scene had the same chance, the draws give another rate."""
     rates, planted = [], []

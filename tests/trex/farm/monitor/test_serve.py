@@ -276,6 +276,7 @@ def is_whole(answer: bytes) -> bool:
     return f"content-length: {len(body)}\r".encode() in head.lower() + b"\r"
 
 
+@pytest.mark.slow
 def test_a_thousand_requests_at_once(runs: Path) -> None:
     """All of them open at the same time: none is refused, and none fails."""
     paths = [

@@ -56,6 +56,7 @@ def site(runs: Path) -> Iterator[Site]:
         yield site
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf8_does_not_take_the_list_down(runs: Path, site: Site) -> None:
     path = os.fsencode(runs) + b"/r\xe9sultats.html"
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY))

@@ -52,6 +52,7 @@ def test_another_seed_is_noticed(tmp_path: Path) -> None:
     assert draws(path) != by_hand(path, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_reports")
 def test_a_sampler_is_that_of_the_run_whatever_the_worker_ran_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
