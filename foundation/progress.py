@@ -1,4 +1,4 @@
-"""How long work says how far it is: whatever takes minutes takes one `Progress`."""
+"""Progress of long work: everything that takes minutes reports to one `Progress`."""
 
 from __future__ import annotations
 
