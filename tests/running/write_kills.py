@@ -15,24 +15,19 @@ from tests.running.kills import ended, in_child
 WRITES = {"write", "flush", "close", "fsync", "mkdir", "chmod", "rename", "replace", "unlink", "rmdir"}
 
 
-def writing_calls(work: Callable[[], object]) -> int:
-    """How many writing calls a forked process makes until the work is done."""
+def writing_calls(work: Callable[[], object]) -> list[str]:
+    """The names of the writing calls that a forked process makes until the work is done, in order."""
     read, write = os.pipe()
 
     def counted() -> None:
-        n = 0
-
-        def count() -> None:
-            nonlocal n
-            n += 1
-
-        _watched(work, count)
-        os.write(write, str(n).encode())
+        names: list[str] = []
+        _watched(work, names.append)
+        os.write(write, " ".join(names).encode())
 
     assert not ended(in_child(counted))
     os.close(write)
     with os.fdopen(read) as stream:
-        return int(stream.read())
+        return stream.read().split()
 
 
 def kill_before(call: int, work: Callable[[], object]) -> bool:
@@ -41,7 +36,7 @@ def kill_before(call: int, work: Callable[[], object]) -> bool:
     def killed() -> None:
         left = call
 
-        def count() -> None:
+        def count(name: str) -> None:
             nonlocal left
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -52,10 +47,10 @@ def kill_before(call: int, work: Callable[[], object]) -> bool:
     return ended(in_child(killed))
 
 
-def _watched(work: Callable[[], object], on_write: Callable[[], None]) -> None:
+def _watched(work: Callable[[], object], on_write: Callable[[str], None]) -> None:
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         if event == "c_call" and isinstance(arg, BuiltinFunctionType) and arg.__name__ in WRITES:
-            on_write()
+            on_write(arg.__name__)
 
     sys.setprofile(profile)
     try:

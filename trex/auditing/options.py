@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from trex.clevr_models.interface.options import ModelOptions
 from trex.foundation.options import Option, Options
 from trex.query.verb_options import Endpoint, MaxRequests, Model, Processes, TrustRemoteCode, World
 
@@ -97,12 +96,3 @@ class AuditOptions(Options):
         Path | None,
         Option("A finished audit of another model, to compare with this one.", metavar="AUDIT"),
     ] = None
-
-    @property
-    def asked(self) -> ModelOptions:
-        """What a query's [model] has besides the name."""
-        return ModelOptions(
-            endpoint=self.endpoint or "",
-            max_requests=self.max_requests,
-            trust_remote_code=self.trust_remote_code,
-        )

@@ -31,6 +31,7 @@ from trex.foundation.junit import check_junit, write_junit
 from trex.foundation.progress import Progress
 from trex.query.schema import RenderSection, SceneSection
 from trex.query.shape_cards import named_card
+from trex.query.verb_options import about_model
 from trex.runs.place import RUNS
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.english import parse
@@ -122,7 +123,7 @@ def perform(
     on_begin(work.folder)
     done = audit(work, progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
-    template = SearchTemplate(work.settings, scene, options.model, options.asked)
+    template = SearchTemplate(work.settings, scene, options.model, about_model(options))
     leads = write_leads(work.folder, done.hints, template, options.searched, progress)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
@@ -135,7 +136,7 @@ def work_of(options: AuditOptions) -> Work:
     prior = bank_world(options.world)
     if options.budget is not None:
         options = planned(options.budget, options)
-    model = open_model(options.model, options.asked)
+    model = open_model(options.model, about_model(options))
     settings = audit_settings(model, prior, options)
     folder = options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
     return Work(

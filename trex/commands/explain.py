@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trex.clevr_models.interface.options import ModelOptions
 from trex.commands.verb import Session, Verb
 from trex.explain.options import ExplainOptions
 from trex.foundation.errors import InputError
 from trex.foundation.options import Option
 from trex.foundation.percent import percent
-from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode, TrustRun
+from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode, TrustRun, about_model
 from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
@@ -137,12 +136,11 @@ def _explain_picture(options: ExplainCommand, dataset: Path, session: Session) -
         raise InputError("--dataset needs --image and --question too; give both")
     from trex.explain.explain_picture import PictureQuestion, explain_picture
 
-    asked = ModelOptions(options.endpoint or "", max_requests=options.max_requests,
-                         trust_remote_code=options.trust_remote_code)  # fmt: skip
     place = options.out or RUNS / f"explained-{Path(options.image).stem}"
     session.begin(place)
     session.display.say(f"rendering {options.image} again, whole and without each object")
-    wanted = PictureQuestion(dataset, options.image, options.question, options.model, options.preset, asked)
+    about = about_model(options)
+    wanted = PictureQuestion(dataset, options.image, options.question, options.model, options.preset, about)
     return ExplainedAnswer(explain_picture(wanted, place), place)
 
 

@@ -13,7 +13,7 @@ import typer
 
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, note, print_result
-from trex.foundation.errors import OURS, InputError
+from trex.foundation.errors import FAILED, OURS, InputError
 from trex.foundation.options import Option, Options
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Verb(Generic[O, R]):
     do: Callable[[O, Session], R]
     kept: str
     fault: Callable[[R], str] = lambda result: ""  # an internal fault in the result: the command exits with 1
+    is_failed: Callable[[R], bool] = lambda result: False  # a verdict: the command exits with 3
     notes: Callable[[R], Sequence[str]] = lambda result: ()  # of the result, on the terminal alone
 
     def function(self) -> Callable[..., R]:
@@ -95,6 +96,8 @@ class Verb(Generic[O, R]):
             if fault := self.fault(result):
                 note(f"error: {fault}")
                 raise typer.Exit(OURS)
+            if self.is_failed(result):
+                raise typer.Exit(FAILED)
 
         parameters = _shell_parameters(self.options)
         signature = inspect.Signature(parameters)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from trex.foundation.options import Option
+from trex.foundation.options import Option, Options
 from trex.render.blender_child.device import DEVICES
 from trex.render.presets import PRESETS
+
+if TYPE_CHECKING:
+    from trex.clevr_models.interface.options import ModelOptions
 
 LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
 DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
@@ -56,3 +59,11 @@ TrustQuery = Annotated[
         "Trust the query file: run the code, or use the address, that it names. Once is enough.", ("--trust",)
     ),
 ]
+
+
+def about_model(options: Options) -> ModelOptions:
+    """What [model] of a query has besides the name; the verb has the options Endpoint, MaxRequests, TrustRemoteCode."""
+    from trex.clevr_models.interface.options import ModelOptions
+
+    about = options.model_dump(include={"endpoint", "max_requests", "trust_remote_code"}, exclude_none=True)
+    return ModelOptions(**about)

@@ -25,8 +25,9 @@ from trex.scenes.questions.programs import Program
 from trex.scenes.questions.truth import is_wrong
 from trex.scenes.scene import Scene, scene_id
 from trex.search.results import read_results
+from trex.suite.batch import BATCH, CODEC, BatchFile, BatchScene, batch_name, read_batches
+from trex.suite.options import SuiteAddOptions
 from trex.trials.confirmation import Confirmation, read_confirmations
-from trex.trials.suite.batch import BATCH, CODEC, BatchFile, BatchScene, batch_name, read_batches
 
 NEW = "batch"  # the place beside which a batch is filled, before its content names it
 
@@ -76,15 +77,16 @@ class _Source:
     weights: str = ""
 
 
-def add_runs(runs: Sequence[Path], suite: Path, *, only_confirmed: bool = False) -> list[AddedBatch]:
+def add_runs(options: SuiteAddOptions) -> list[AddedBatch]:
     """Add the wrong hits of these runs, and the failures of audits, a new batch for each that has new ones.
 
     The same again adds nothing. All runs are read before anything is written; each batch reaches its place whole or not
     at all. A hit is left out if it is answered correctly at a preset at which it was confirmed and, with
-    `only_confirmed`, if it never was.
+    `confirmed`, if it never was.
     InputError if a run has no wrong hit, an audit no confirmed family, or a question a word that is not CLEVR's.
     """
-    sources = [_audited(run) if is_audit(run) else _found(run, only_confirmed) for run in runs]
+    suite = options.to
+    sources = [_audited(run) if is_audit(run) else _found(run, options.confirmed) for run in options.runs]
     if suite.exists():
         read_batches(suite)
     check_free(suite)

@@ -17,9 +17,9 @@ import pytest
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
-    from trex.trials.suite.batch import Batch, BatchScene
-    from trex.trials.suite.look import SuiteLook
-    from trex.trials.suite.rendered import Pictures
+    from trex.suite.batch import Batch, BatchScene
+    from trex.suite.look import SuiteLook
+    from trex.suite.rendered import Pictures
 
 SUITE, MODEL, RENDER = "--trex-suite", "--trex-model", "--trex-render"
 PicturesOf = Callable[["Batch", "BatchScene"], "Pictures"]
@@ -43,7 +43,7 @@ class SceneItem(pytest.Item):
 
     def runtest(self) -> None:
         """Ask the model; the test fails with both answers if its own is wrong."""
-        from trex.trials.suite.run import ask_scene
+        from trex.suite.run import ask_scene
 
         pictures = self._pictures(self._batch, self._scene)
         result = ask_scene(_model(self._spec), self._batch, self._scene, pictures, None)
@@ -85,8 +85,8 @@ def pytest_collection_modifyitems(
 
 
 def _items(session: pytest.Session, suite: Path, spec: str, preset: str | None) -> Iterator[SceneItem]:
-    from trex.trials.suite.look import SuiteLook, read_last_run
-    from trex.trials.suite.run import read_suite, scenes_of
+    from trex.suite.look import SuiteLook, read_last_run
+    from trex.suite.run import read_suite, scenes_of
 
     look = SuiteLook(preset)
     batches, last = read_suite(suite), read_last_run(suite, look)
@@ -107,11 +107,11 @@ def _stored(batch: Batch, scene: BatchScene) -> Pictures:
 
 def _rendered(config: pytest.Config, batches: Sequence[Batch], look: SuiteLook) -> PicturesOf:
     """Render scene by scene in one process, which ends with the session."""
-    from trex.trials.suite.rendered import Rendering, open_rendered
+    from trex.suite.rendered import open_rendered
 
     stack = ExitStack()
     config.add_cleanup(stack.close)
-    suite = stack.enter_context(open_rendered(batches, look, Rendering(processes=1)))
+    suite = stack.enter_context(open_rendered(batches, look, processes=1))
     return lambda batch, scene: next(suite.pictures([batch.key(scene)]))
 
 

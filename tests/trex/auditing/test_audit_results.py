@@ -19,8 +19,9 @@ from trex.auditing.document import FAILURES, KnownFailure, known_failure, read_f
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import execute
-from trex.trials.suite.batch import Batch, read_batches
-from trex.trials.suite.run import run_suite
+from trex.suite.batch import Batch, read_batches
+from trex.suite.options import SuiteRunOptions
+from trex.suite.run import run_suite
 
 WORLD = "one_cube_without_cubes"
 COMMAND = (
@@ -158,7 +159,7 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
 
 def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:
     """Each question goes with its own picture: swapped questions would give other answers."""
-    results = run_suite(suite, NAMED).results
+    results = run_suite(SuiteRunOptions(suite=suite, model=NAMED)).results
     assert results and all(one.fails for one in results)
     assert [one.answer for one in results] == [one.answer for one in only(suite).content.scenes]
 

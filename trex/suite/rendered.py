@@ -24,21 +24,13 @@ from trex.runs.folder import check_free
 from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
-from trex.trials.suite.batch import REMEDY, Batch
-from trex.trials.suite.look import SuiteLook
+from trex.suite.batch import REMEDY, Batch
+from trex.suite.look import SuiteLook
 from trex.worlds.world import open_renderer
 
 SCENES = "scenes/CLEVR_found_scenes.json"
 AT_ONCE = 8  # pictures in one call of the renderer: work for all its processes, and little to lose by a kill
 Pictures = tuple[NDArray[np.float32], ...]  # of one scene: (H, W, 3) in [0, 1]
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """The device and the number of render processes; no picture depends on the number."""
-
-    device: str = "auto"
-    processes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,18 +54,23 @@ class RenderedSuite:
 
 @contextmanager
 def open_rendered(
-    batches: Sequence[Batch], look: SuiteLook, rendering: Rendering, cache: Path | None = None
+    batches: Sequence[Batch],
+    look: SuiteLook,
+    device: str = "auto",
+    processes: int | None = None,
+    cache: Path | None = None,
 ) -> Iterator[RenderedSuite]:
     """The suite at a look that renders; pictures are kept in `cache`, by default the user's.
 
-    Nothing is rendered yet. InputError if a batch's scenes cannot be read, or if the device or a shape is not there.
+    Nothing is rendered yet; no picture depends on the number of processes. InputError if a batch's scenes cannot be
+    read, or if the device or a shape is not there.
     """
     assert look.preset is not None, "the stored pictures are not rendered"
     scenes = {key: scene for batch in batches for key, scene in read_scenes(batch).items()}
-    section = RenderSection(preset=look.preset, device=rendering.device)
+    section = RenderSection(preset=look.preset, device=device)
     folder = cache or pictures_folder()
     check_free(folder)
-    inner = open_renderer(section, _vocabulary(scenes.values()), rendering.processes)
+    inner = open_renderer(section, _vocabulary(scenes.values()), processes)
     renderer = CachedRenderer(inner, folder)
     try:
         yield RenderedSuite(look, scenes, renderer)

@@ -19,7 +19,7 @@ from PIL import Image
 from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
 from tests.running.runs import run, without_reports
-from tests.trex.trials.suite.suites import only, reseal, tree
+from tests.trex.suite.suites import only, reseal, tree
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.datasets.clevr_folder import ClevrFolder
@@ -31,10 +31,10 @@ from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import execute
 from trex.scenes.vocabulary import CLEVR
+from trex.suite import batch as batches
+from trex.suite.batch import Batch, read_batches
+from trex.suite.run import SceneResult, SuiteRun
 from trex.trials.confirmation import CODEC, Confirmation, Confirmed, Look
-from trex.trials.suite import batch as batches
-from trex.trials.suite.batch import Batch, read_batches
-from trex.trials.suite.run import SceneResult, SuiteRun
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -171,7 +171,7 @@ def ask(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
     def asked(script: list[bool], *options: object) -> tuple[int, Any]:
         model = Scripted([one.truth for one in only(suite).content.scenes], list(script))
-        monkeypatch.setattr("trex.trials.suite.run.open_model", lambda *_: model)
+        monkeypatch.setattr("trex.suite.run.open_model", lambda *_: model)
         result = trex("suite", "run", suite, "--model", "any", "--json", *options)
         return result.exit_code, json.loads(result.stdout)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,12 @@ import pytest
 from tests.running.command_line import trex, trex_done
 from tests.running.runs import without_reports
 from tests.running.write_kills import kill_before, writing_calls
-from tests.trex.trials.suite.suites import tree
+from tests.trex.suite.suites import tree
 from trex.foundation.errors import InputError
 from trex.suite import add as adding
-from trex.trials.suite import look as last_run
-from trex.trials.suite.batch import check_files, read_batches
-from trex.trials.suite.look import LastRun, read_last_run, write_last_run
+from trex.suite import look as last_run
+from trex.suite.batch import check_files, read_batches
+from trex.suite.look import LastRun, read_last_run, write_last_run
 
 pytestmark = pytest.mark.process
 
@@ -30,9 +30,11 @@ def quick() -> Iterator[None]:
         yield
 
 
-def moments(n: int) -> list[int]:
-    """Calls from the first to the last, evenly spaced, and each of the last four, which publish what was written."""
-    return sorted({round(k * (n - 1) / (MOMENTS - 1)) for k in range(MOMENTS)} | set(range(max(0, n - 4), n)))
+def moments(calls: Sequence[str], last: int) -> list[int]:
+    """Calls from the first to the last, evenly spaced, and those among the last so many that publish or print."""
+    n = len(calls)
+    publish = {at for at in range(max(0, n - last), n) if calls[at] not in ("close", "flush")}
+    return sorted({round(k * (n - 1) / (MOMENTS - 1)) for k in range(MOMENTS)} | publish)
 
 
 def check_add(searched: Path, made: Path, folder: Path) -> int:
@@ -41,9 +43,9 @@ def check_add(searched: Path, made: Path, folder: Path) -> int:
     def add(suite: Path) -> Callable[[], object]:
         return lambda: trex("suite", "add", searched, "--to", suite)
 
-    n, absent = writing_calls(add(folder / "counted")), 0
-    assert n > 2 * MOMENTS and tree(folder / "counted") == tree(made)
-    for at in moments(n):
+    calls, absent = writing_calls(add(folder / "counted")), 0
+    assert len(calls) > 2 * MOMENTS and tree(folder / "counted") == tree(made)
+    for at in moments(calls, 10):
         suite = folder / f"killed-{at}"
         assert kill_before(at, add(suite))
         batches = read_batches(suite) if suite.exists() else ()
@@ -95,8 +97,8 @@ def check_run(suite: Path) -> set[str]:
 
     ask()  # imports everything, so that each process makes the same calls
     write_last_run(suite, old)
-    n, left = writing_calls(ask), set()
-    for at in moments(n):
+    left = set()
+    for at in moments(writing_calls(ask), 30):
         write_last_run(suite, old)
         assert kill_before(at, ask)
         found = read_last_run(suite)

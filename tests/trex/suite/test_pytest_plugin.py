@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from trex.trials.suite.batch import read_batches
-from trex.trials.suite.look import LastRun, SuiteLook, write_last_run
+from trex.suite.batch import read_batches
+from trex.suite.look import LastRun, SuiteLook, write_last_run
 
 pytestmark = pytest.mark.process
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trex.trials.suite.batch import Batch, batch_name, read_batches
+from trex.suite.batch import Batch, batch_name, read_batches
 
 
 def only(suite: Path) -> Batch:

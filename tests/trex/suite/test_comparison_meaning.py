@@ -9,8 +9,8 @@ import pytest
 
 from trex.families.relatives import Families
 from trex.suite import add as add
-from trex.trials.suite.batch import Batch, BatchFile, BatchScene
-from trex.trials.suite.run import Change, SceneResult, SuiteRun
+from trex.suite.batch import Batch, BatchFile, BatchScene
+from trex.suite.run import Change, SceneResult, SuiteRun
 
 SCENE = BatchScene("a.png", "1", "2", 0.9, (), "Q?", (), 3)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import run, without_reports
-from tests.trex.trials.suite.suites import only, reseal
+from tests.trex.suite.suites import only, reseal
 from trex.clevr_models.fake import fake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question, question_of
@@ -26,10 +26,10 @@ from trex.render import fake as fake_rendering
 from trex.render.picture import Picture
 from trex.scenes.noise import fresh_draws, seeded_draws
 from trex.scenes.scene import Scene
-from trex.trials.suite import rendered
-from trex.trials.suite.batch import Batch, picture_path
-from trex.trials.suite.look import LastRun, SuiteLook, write_last_run
-from trex.trials.suite.rendered import Rendering, open_rendered, read_scenes
+from trex.suite import rendered
+from trex.suite.batch import Batch, picture_path
+from trex.suite.look import LastRun, SuiteLook, write_last_run
+from trex.suite.rendered import open_rendered, read_scenes
 from trex.worlds.asking import ask_all, ask_mean
 
 
@@ -67,7 +67,7 @@ def run_json(suite: Path, *options: object) -> tuple[int, Any]:
 def differs(suite: Path, preset: str = "fake") -> int:
     """How many pictures, rendered again as the run rendered them, are not the stored ones, byte for byte."""
     batch = only(suite)
-    with open_rendered([batch], SuiteLook(preset), Rendering(processes=1)) as opened:
+    with open_rendered([batch], SuiteLook(preset), processes=1) as opened:
         made = list(opened.pictures(list(opened.scenes)))
     stored = [decode_png(batch.read(picture_path(one)), "it") for one in batch.content.scenes]
     return sum(
@@ -264,7 +264,7 @@ def test_the_words_and_the_junit_file_name_the_look(suite: Path, tmp_path: Path)
 
 REFUSED: dict[str, tuple[Sequence[object], str]] = {
     "a preset": (["--render", "no_such_preset"], "preset 'no_such_preset'"),
-    "no name": (["--render", ""], "preset ''"),
+    "no name": (["--render", ""], "--render ''"),
     "a device without a render": (["--device", "cpu"], "--device does not apply"),
     "processes without a render": (["--processes", "2"], "--processes does not apply"),
     "fresh noise without a render": (["--fresh", "2"], "--fresh does not apply"),
@@ -341,9 +341,9 @@ def test_a_shape_that_we_ship_is_introduced_and_others_are_not_loaded(suite: Pat
     def cone(data: Any) -> None:
         data["scenes"][0]["objects"][0]["shape"] = "cone"
 
-    with open_rendered([only(suite)], SuiteLook("fake"), Rendering()) as opened:
+    with open_rendered([only(suite)], SuiteLook("fake")) as opened:
         plain = opened.renderer.key
     assert plain == fake_rendering.FakeRenderer().key
-    with open_rendered([rewrite_scenes(suite, cone)], SuiteLook("fake"), Rendering()) as opened:
+    with open_rendered([rewrite_scenes(suite, cone)], SuiteLook("fake")) as opened:
         assert opened.renderer.key != plain
         assert len(next(opened.pictures(list(opened.scenes)))) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
@@ -20,16 +19,17 @@ from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
+from trex.query.verb_options import about_model
 from trex.scenes.questions.answers import is_same
-from trex.trials.suite.batch import Batch, BatchScene, check_files, read_batches
-from trex.trials.suite.look import STORED, LastRun, SuiteLook, read_last_run
-from trex.trials.suite.rendered import Pictures, Rendering, open_rendered
+from trex.suite.batch import Batch, BatchScene, check_files, read_batches
+from trex.suite.look import STORED, LastRun, SuiteLook, read_last_run
+from trex.suite.options import SuiteRunOptions
+from trex.suite.rendered import Pictures, open_rendered
 from trex.worlds.asking import ask_all, ask_mean
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
 InBatch = tuple[Batch, BatchScene]
-HERE = Rendering()
 
 
 class Change(Enum):
@@ -85,6 +85,29 @@ class SuiteRun:
     results: tuple[SceneResult, ...]
     look: SuiteLook = STORED
     weights: str = ""
+    strict: bool = False
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a scene fails the build: newly or, if strict, at all."""
+        return any(is_failure(result, strict=self.strict) for result in self.results)
+
+    def document(self) -> object:
+        test, groups = self.paired, self.paired_groups
+        return {
+            "model": self.model,
+            "look": self.look.name,
+            "last_model": self.last or None,
+            "counts": {change.value: len(self.of(change)) for change in Change},
+            "scenes": [{**asdict(result), "change": result.change.value} for result in self.results],
+            "paired": {**asdict(test), "groups": groups.n, "p_value": groups.p_value}
+            if test and groups
+            else None,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{result.change.value:14} {result.key}: {result.words}" for result in self.results]
+        return "\n".join((*lines, *self.sentences()))
 
     @property
     def paired(self) -> Paired | None:
@@ -157,22 +180,16 @@ def read_suite(suite: Path) -> tuple[Batch, ...]:
     return batches
 
 
-def run_suite(
-    suite: Path,
-    spec: str,
-    look: SuiteLook = STORED,
-    rendering: Rendering = HERE,
-    progress: Progress = silent,
-    options: ModelOptions | None = None,
-) -> SuiteRun:
-    """Ask the model that a spec names about every scene of a suite; writes nothing but rendered pictures to the cache.
+def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun:
+    """Ask a model about every scene of a suite; writes nothing but rendered pictures to the cache.
 
     Everything is checked before the first render: files, model, questions, device. InputError if a file is damaged or
     the model cannot read a question, ModelError if it does not answer, RenderError if a scene cannot be rendered.
     """
-    batches, last = read_suite(suite), read_last_run(suite, look)
+    look = SuiteLook(options.render, options.fresh, options.seed)
+    batches, last = read_suite(options.suite), read_last_run(options.suite, look)
     failed = last.failed if last else {}
-    model = open_model(spec, options)
+    model = open_model(options.model, about_model(options))
     scenes = list(scenes_of(batches))
     weights = _weights(model, scenes[0])
     names = {(model.name, weights), *([(last.model, last.weights)] if last else [])}
@@ -180,7 +197,7 @@ def run_suite(
     with ExitStack() as stack:
         pictures: Iterator[Pictures] = map(_stored, scenes)
         if look.preset is not None:
-            rendered = stack.enter_context(open_rendered(batches, look, rendering))
+            rendered = stack.enter_context(open_rendered(batches, look, options.device, options.processes))
             _check_asked(model, scenes, look.preset)
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
@@ -188,7 +205,7 @@ def run_suite(
             result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
             results.append(replace(result, is_selected=any(batch.content.is_by(*name) for name in names)))
         progress("scenes", len(scenes), len(scenes))
-    return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights)
+    return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights, options.strict)
 
 
 def _weights(model: ClevrModel, pair: InBatch) -> str:
@@ -240,11 +257,11 @@ def is_failure(result: SceneResult, *, strict: bool) -> bool:
     return result.fails and (strict or result.change is Change.NEWLY_FAILING)
 
 
-def cases(suite: Path, done: SuiteRun, *, strict: bool) -> list[Case]:
+def cases(suite: Path, done: SuiteRun) -> list[Case]:
     """One case a scene, in a group for each look; failures that are known are skipped, with the reason."""
     group = suite.resolve().name + (f" ({done.look.name})" if done.look.words else "")
     return [
-        Case(result.key, group, _status(result, strict), f"{result.change.value}: {result.words}")
+        Case(result.key, group, _status(result, done.strict), f"{result.change.value}: {result.words}")
         for result in done.results
     ]
 
