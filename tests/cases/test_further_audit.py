@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tests.trex.auditing.in_memory import FEW, Row, scenes
 from tests.trex.auditing.test_findings import asked_again
 from tests.trex.auditing.test_whole_sentence import (
-    ASKER,
     MADE,
     REST,
     cube,
@@ -20,6 +19,7 @@ from tests.trex.auditing.test_whole_sentence import (
     mostly_cube,
     mostly_other,
     other,
+    plain_asker,
     rows_of,
 )
 from tests.trex.explain.test_truth import REMOVALS, Counts, as_one_more, made_of, scene_of
@@ -62,23 +62,23 @@ def colored(value: str, part: slice) -> list[Row]:
 )
 def test_a_color_that_a_slice_is_named_after(rest: str, words: str) -> None:
     """Descriptions of slices are made from the examples that formed them, and others are asked for errors alone."""
-    families = discover(situations(colored("green", MADE), ASKER), CLEVR)
+    families = discover(situations(colored("green", MADE), plain_asker()), CLEVR)
     assert "is seen as green" in families[0].words
-    (seen, *_) = in_held_out(families, situations(colored(rest, REST), ASKER))
+    (seen, *_) = in_held_out(families, situations(colored(rest, REST), plain_asker()))
     assert words in seen.family.words and seen.p_value < 0.01
 
 
 def test_a_value_that_made_scenes_do_not_agree_on_is_not_named_later() -> None:
     """The judging scenes may take a value away; they must not add the one that they happen to show."""
-    families = discover(situations(rows_of(mostly_other, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(mostly_other, MADE), plain_asker()), CLEVR)
     assert families[0].value == ""
-    (seen, *_) = in_held_out(families, situations(rows_of(cube, REST), ASKER))
+    (seen, *_) = in_held_out(families, situations(rows_of(cube, REST), plain_asker()))
     assert "another shape" in seen.family.words
 
 
 def found_in(see: object, tested: object = None) -> list[Finding]:
-    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
-    judging = situations(rows_of(mostly_cube, REST), ASKER)
+    families = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
+    judging = situations(rows_of(mostly_cube, REST), plain_asker())
     seen = in_held_out(families, judging)
     every = [(k, row) for k, each in enumerate(seen) for row in judging if row.examined.misread]
     stay = [replace(asked_again(True, 0.97, family=k), scene=row.examined.scene) for k, row in every]
@@ -99,7 +99,7 @@ def test_another_model_that_takes_them_for_something_else_does_not_fail_so() -> 
     chosen = found_in(mostly_cube)[:1]
     rest = rows_of(mostly_cube, REST)
     theirs = Other("other", tuple(one for _, one in rows_of(other, REST)))
-    (pair,) = beside(rest, theirs, chosen, ASKER).families.values()
+    (pair,) = beside(rest, theirs, chosen, plain_asker()).families.values()
     assert pair.both == pair.only_second == 0 < pair.only_first == chosen[0].fails.count
 
 
@@ -128,7 +128,7 @@ def test_an_answer_that_is_wrong_otherwise_does_not_bear_a_sentence_out(
     ]
     scene, read = Scene(tuple(items), Nuisances()), Misreading(kind, 0, value)  # type: ignore[arg-type]
     one = Examined(0, (), (Mistake(0, 0),), (read,), (), ())
-    rows = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    rows = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
     family = replace(rows[0], symptom=replace(rows[0].symptom, what=kind))
     question = SceneQuestion(FAMILIES[0], count("sphere"), "2")
     assert Membership(family, one, CLEVR).is_failure(scene, one.mistakes[0], question, said) == is_failure

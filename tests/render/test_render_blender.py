@@ -26,14 +26,13 @@ from trex.scenes.visibility import id_map, visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE
 
 pytestmark = pytest.mark.blender
-SCENES = prior_scenes(3)
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def unbroken() -> list[Picture]:
     with BlenderRenderer("draft", "cpu", threads=1) as blender:
-        return blender.render(SCENES)
+        return blender.render(prior_scenes(3))
 
 
 def check_same(pictures: Sequence[Picture], expected: Sequence[Picture]) -> None:
@@ -46,7 +45,7 @@ def check_same(pictures: Sequence[Picture], expected: Sequence[Picture]) -> None
 @pytest.mark.slow
 def test_bits_do_not_depend_on_processes_threads_or_what_came_before(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", CLEVR.introduce(CONE), processes=2, threads=2) as blender:
-        pictures = blender.render([*SCENES, crowd(14), *reversed(SCENES)])
+        pictures = blender.render([*prior_scenes(3), crowd(14), *reversed(prior_scenes(3))])
         assert len(blender.process_ids()) == 2
     check_same(pictures[:3], unbroken)
     check_same(pictures[:3:-1], unbroken)
@@ -61,7 +60,7 @@ def test_one_thread_is_one_thread_on_any_core() -> None:
     counts = []
     for threads in (1, 2):
         with BlenderRenderer("draft", "cpu", threads=threads) as blender:
-            blender.render(SCENES[:1])
+            blender.render(prior_scenes(3)[:1])
             (process,) = blender.process_ids()
             tasks = [int(task.name) for task in Path(f"/proc/{process}/task").iterdir()]
             assert all(os.sched_getaffinity(task) == os.sched_getaffinity(0) for task in tasks)
@@ -76,7 +75,7 @@ def test_a_kill_at_any_moment_loses_nothing(unbroken: list[Picture]) -> None:
         for delay_s in rng.uniform(0.0, 1.0, size=10):
             killer = threading.Timer(float(delay_s), kill_all, [blender])
             killer.start()
-            check_same(blender.render(SCENES), unbroken)
+            check_same(blender.render(prior_scenes(3)), unbroken)
             killer.join()
 
 
@@ -89,10 +88,10 @@ def kill_all(blender: BlenderRenderer) -> None:
 @pytest.mark.slow
 def test_a_process_that_stops_is_replaced(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", timeout_s=4.0) as blender:
-        blender.render(SCENES[:1])
+        blender.render(prior_scenes(3)[:1])
         (pid,) = blender.process_ids()
         os.kill(pid, signal.SIGSTOP)
-        check_same(blender.render(SCENES), unbroken)
+        check_same(blender.render(prior_scenes(3)), unbroken)
         assert blender.process_ids() != [pid]
 
 
@@ -207,7 +206,7 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         BlenderRenderer("draft", "metal") as blender,
         pytest.raises(InputError, match=r"metal.*this machine.*cpu"),
     ):
-        blender.render(SCENES[:1])
+        blender.render(prior_scenes(3)[:1])
 
 
 @pytest.mark.slow
@@ -216,7 +215,7 @@ def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Pi
     with BlenderRenderer("draft", "auto") as blender:
         if blender.device == "cpu":
             pytest.skip("Cycles finds no GPU on this machine")
-        pictures = blender.render(SCENES)
+        pictures = blender.render(prior_scenes(3))
     for picture, other in zip(pictures, unbroken, strict=True):
         assert (picture.mask != other.mask).mean() < 0.005
         assert np.abs(picture.pixels.astype(int) - other.pixels).mean() < 3.0

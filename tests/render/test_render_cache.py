@@ -18,8 +18,6 @@ from trex.render.cache import MAGIC, SIZE, CachedRenderer, decode, entry_name
 from trex.render.fake import FakeRenderer
 from trex.scenes.scene import scene_id
 
-SCENES = prior_scenes(3)
-
 
 def entries(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
@@ -27,26 +25,28 @@ def entries(folder: Path) -> list[Path]:
 
 def test_each_scene_is_rendered_once(tmp_path: Path) -> None:
     first = CachedRenderer(FakeRenderer(), tmp_path)
-    fresh = first.render([SCENES[0], SCENES[1], SCENES[0]])
+    fresh = first.render([prior_scenes(3)[0], prior_scenes(3)[1], prior_scenes(3)[0]])
     assert (first.misses, first.hits) == (2, 1)
     second = CachedRenderer(FakeRenderer(), tmp_path)
-    kept = second.render([SCENES[1], SCENES[0], SCENES[2]])
+    kept = second.render([prior_scenes(3)[1], prior_scenes(3)[0], prior_scenes(3)[2]])
     assert (second.misses, second.hits) == (1, 2)
     assert np.array_equal(kept[0].pixels, fresh[1].pixels) and np.array_equal(kept[1].mask, fresh[0].mask)
-    assert [picture.scene for picture in kept] == [scene_id(z) for z in (SCENES[1], SCENES[0], SCENES[2])]
+    assert [picture.scene for picture in kept] == [
+        scene_id(z) for z in (prior_scenes(3)[1], prior_scenes(3)[0], prior_scenes(3)[2])
+    ]
     assert len(entries(tmp_path)) == 3  # and no temporary file
 
 
 def test_another_renderer_finds_nothing_of_the_first(tmp_path: Path) -> None:
-    CachedRenderer(FakeRenderer(), tmp_path).render(SCENES)
+    CachedRenderer(FakeRenderer(), tmp_path).render(prior_scenes(3))
     other = CachedRenderer(FakeRenderer(60, 40), tmp_path)
-    assert other.render(SCENES)[0].mask.shape == (40, 60) and other.hits == 0
+    assert other.render(prior_scenes(3))[0].mask.shape == (40, 60) and other.hits == 0
 
 
 def test_any_damage_is_noticed_and_rendered_again(tmp_path: Path) -> None:
     renderer = CachedRenderer(FakeRenderer(), tmp_path)
-    whole = renderer.render(SCENES[:2])[0]
-    path, other = (renderer.path(entry_name(renderer.key, scene_id(scene))) for scene in SCENES[:2])
+    whole = renderer.render(prior_scenes(3)[:2])[0]
+    path, other = (renderer.path(entry_name(renderer.key, scene_id(scene))) for scene in prior_scenes(3)[:2])
     good, wrong_place = path.read_bytes(), other.read_bytes()
     rng = np.random.default_rng(7)
     damaged = [b"", good[:-1], good[:40], good[:60], pickle.dumps(good), wrong_place, bytes(len(good))]
@@ -57,7 +57,7 @@ def test_any_damage_is_noticed_and_rendered_again(tmp_path: Path) -> None:
     for data in damaged:
         path.write_bytes(data)
         again = CachedRenderer(FakeRenderer(), tmp_path)
-        assert np.array_equal(again.render(SCENES[:1])[0].pixels, whole.pixels)
+        assert np.array_equal(again.render(prior_scenes(3)[:1])[0].pixels, whole.pixels)
         assert again.misses == 1 and path.read_bytes() == good
 
 
@@ -77,7 +77,7 @@ def test_a_full_disk_costs_the_cache_not_the_picture(
 
     monkeypatch.setattr("trex.render.cache.os.fsync", full)
     renderer = CachedRenderer(FakeRenderer(), tmp_path)
-    assert len(renderer.render(SCENES)) == 3
+    assert len(renderer.render(prior_scenes(3))) == 3
     assert entries(tmp_path) == []
     assert "No space left" in caplog.text
 
@@ -93,7 +93,7 @@ def test_a_failure_late_in_a_list_keeps_what_was_made(
         (bad.objects[0].__class__("corgi", "large", "red", "rubber", 0.0, 0.0, 0.0),), bad.nuisances
     )
     with pytest.raises(InputError):
-        renderer.render([*SCENES[:2], bad])
+        renderer.render([*prior_scenes(3)[:2], bad])
     assert len(entries(tmp_path)) == 2
 
 

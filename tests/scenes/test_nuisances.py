@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +27,20 @@ PUBLISHED = {"camera": 0.5, "key": 1.0, "fill": 1.0, "back": 1.0}  # clevr-datas
 SEEDS = 2**31  # of Blender: a whole number of 31 bits
 PRIOR = ScenePrior(n_objects=(1, 2))
 N = 2000
-RNG = np.random.default_rng(2017)
-START = PRIOR.sample(RNG)
-DRAWN: dict[str, list[Scene]] = {
-    "prior": [PRIOR.sample(RNG) for _ in range(1500)],
-    "moves": [RedrawNoise().propose(RNG, RedrawNuisances().propose(RNG, START)) for _ in range(N)],
-}
+START = PRIOR.sample(np.random.default_rng(2017))
+
+
+@cache
+def drawn() -> dict[str, list[Scene]]:
+    rng = np.random.default_rng(2017)
+    start = PRIOR.sample(rng)
+    return {
+        "prior": [PRIOR.sample(rng) for _ in range(1500)],
+        "moves": [RedrawNoise().propose(rng, RedrawNuisances().propose(rng, start)) for _ in range(N)],
+    }
+
+
+both_sources = pytest.mark.parametrize("source", ["prior", "moves"])
 
 
 def offsets(scenes: list[Scene], share: float = 1.0) -> dict[str, Floats]:
@@ -50,10 +59,10 @@ def range_p_value(found: dict[str, Floats]) -> float:
     return min(flat) * len(flat)
 
 
-@pytest.mark.parametrize("source", DRAWN)
+@both_sources
 def test_offsets_fill_the_published_ranges(source: str) -> None:
-    assert range_p_value(offsets(DRAWN[source])) > ALPHA
-    assert range_p_value(offsets(DRAWN[source], share=0.8)) < ALPHA  # planted
+    assert range_p_value(offsets(drawn()[source])) > ALPHA
+    assert range_p_value(offsets(drawn()[source], share=0.8)) < ALPHA  # planted
 
 
 def seed_p_value(seeds: list[int]) -> float:
@@ -66,13 +75,13 @@ def seed_p_value(seeds: list[int]) -> float:
     return 2 * min(float(stats.chisquare(counts).pvalue) for counts in (high, low))
 
 
-@pytest.mark.parametrize("source", DRAWN)
+@both_sources
 def test_noise_seeds_are_drawn_from_all_of_them(source: str) -> None:
-    seeds = [scene.noise for scene in DRAWN[source]]
+    seeds = [scene.noise for scene in drawn()[source]]
     assert seed_p_value(seeds) > ALPHA
     assert seed_p_value([seed // 2 for seed in seeds]) < ALPHA  # planted: the lower half
     assert seed_p_value([seed & ~1 for seed in seeds]) < ALPHA  # planted: even ones
-    assert RedrawNoise().log_q(DRAWN["moves"][0], replace(DRAWN["moves"][0], noise=1)) == -math.log(SEEDS)
+    assert RedrawNoise().log_q(drawn()["moves"][0], replace(drawn()["moves"][0], noise=1)) == -math.log(SEEDS)
 
 
 def noise_p_value(mixture: Mixture, density: Mixture, given: Scene, draws: int = 3000) -> float:
@@ -115,7 +124,7 @@ def noise_chance(moves: Mixture, scene: Scene) -> float:
 
 def shared(search: Callable[[Scene], tuple[Scene, ...]], fresh: Callable[[Scene], tuple[Scene, ...]]) -> int:
     """How many noise seeds the draws of a search and those that confirm its hits have in common, on 100 scenes."""
-    scenes = [replace(scene, noise=place) for place, scene in enumerate(DRAWN["prior"][:100])]
+    scenes = [replace(scene, noise=place) for place, scene in enumerate(drawn()["prior"][:100])]
     return sum(len({one.noise for one in search(z)} & {one.noise for one in fresh(z)}) for z in scenes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -15,10 +16,11 @@ SEED = 20261121
 MASKS = replace(PRESETS["draft"], name="masks", width=480, height=320, samples=1, denoise=None)
 
 
-def prior_scenes(count: int, seed: int = SEED) -> list[Scene]:
+@cache
+def prior_scenes(count: int, seed: int = SEED) -> tuple[Scene, ...]:
     rng = np.random.default_rng(seed)
     prior = ScenePrior()
-    return [prior.sample(rng) for _ in range(count)]
+    return tuple(prior.sample(rng) for _ in range(count))
 
 
 def three_objects() -> Scene:

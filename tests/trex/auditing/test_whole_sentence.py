@@ -81,13 +81,17 @@ def rows_of(see: See, part: slice) -> list[Row]:
 
 
 MADE, REST = slice(0, FEW // 2), slice(FEW // 2, FEW)
-ASKER = Asker(Planted(scenes(FEW)[1], as_it_is), CLEVR, 1, 0, 0.9)
+
+
+@cache
+def plain_asker() -> Asker:
+    return Asker(Planted(scenes(FEW)[1], as_it_is), CLEVR, 1, 0, 0.9)
 
 
 def audited(made: See, rest: See) -> list[Finding]:
     """The findings if every failure stays at the deciding look."""
-    families = discover(situations(rows_of(made, MADE), ASKER), CLEVR)
-    judging = situations(rows_of(rest, REST), ASKER)
+    families = discover(situations(rows_of(made, MADE), plain_asker()), CLEVR)
+    judging = situations(rows_of(rest, REST), plain_asker())
     seen = in_held_out(families, judging)
     stay = [
         replace(asked_again(True, 0.97, family=k), scene=one.scene)
@@ -101,7 +105,7 @@ def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """The confirmed sentences of which the failures in these scenes that they count mostly show something else."""
     wrong = []
     for one in found:
-        failing = [row for situation in situations(rows, ASKER) for row in situation.failures]
+        failing = [row for situation in situations(rows, plain_asker()) for row in situation.failures]
         values = [each.value for each in failing if each.symptom == one.family.symptom]
         named = one.words.split()[-1].strip(".")
         if one.is_confirmed and named in CLEVR.available("shape") and clear_value(values) != named:
@@ -140,15 +144,15 @@ def test_a_value_that_they_show_is_named_and_other_values_are_no_such_failure() 
 
 
 def test_a_value_without_a_failure_to_show_it_stays_and_is_not_confirmed() -> None:
-    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
     blank = [(facts, replace(one, misread=(), mistakes=())) for facts, one in rows_of(cube, REST)]
-    (seen, *_) = in_held_out(families, situations(blank, ASKER))
+    (seen, *_) = in_held_out(families, situations(blank, plain_asker()))
     assert CUBE in seen.family.words and seen.p_value == 1.0
 
 
 def test_the_p_value_is_that_of_the_kind_too() -> None:
     """The planted bug: of two claims that the judging scenes choose between, the smaller p-value counted."""
-    families = discover(situations(rows_of(cube, MADE), ASKER), CLEVR)
+    families = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
     rows = []
     for facts, one in rows_of(cube, REST):  # every object elsewhere is misread as well, but for another shape
         more = [
@@ -157,15 +161,15 @@ def test_the_p_value_is_that_of_the_kind_too() -> None:
             if not is_inside(item)
         ]
         rows.append((facts, replace(one, misread=(*one.misread, *more))))
-    (seen, *_) = in_held_out(families, situations(rows, ASKER))
+    (seen, *_) = in_held_out(families, situations(rows, plain_asker()))
     assert seen.wider is not None
     assert more_than_elsewhere(seen.inside, seen.outside) < 1e-6 < 0.5 < seen.p_value
 
 
 def test_fresh_scenes_judge_the_sentence_and_do_not_reword_it() -> None:
-    parts = situations(rows_of(cube, MADE), ASKER), situations(rows_of(cube, REST), ASKER)
+    parts = situations(rows_of(cube, MADE), plain_asker()), situations(rows_of(cube, REST), plain_asker())
     seen = in_held_out(discover(parts[0], CLEVR), parts[1])
-    fresh = situations(rows_of(mostly_other, REST), ASKER)
+    fresh = situations(rows_of(mostly_other, REST), plain_asker())
     told = in_fresh_scenes(parts, [one.family for one in seen], {0}, fresh, CLEVR)
     cubes = [one for _, one in rows_of(mostly_other, REST) if "cube" in {read.value for read in one.misread}]
     assert told.fails[0].count == len(cubes)
@@ -190,7 +194,7 @@ def test_a_number_is_named_if_the_judging_scenes_show_it(said: str, words: str) 
             rows.append((facts, Examined(at, told, tuple(mistakes), (), facts.shares, facts.hiders)))
         return rows
 
-    asker = replace(ASKER, n=8)
+    asker = replace(plain_asker(), n=8)
     families = discover(situations(answered(MADE, "2"), asker), CLEVR)
     assert "too few (2)" in families[0].words
     (seen, *_) = in_held_out(families, situations(answered(REST, said), asker))

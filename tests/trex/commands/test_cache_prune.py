@@ -24,7 +24,6 @@ from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id
 
-SCENES = prior_scenes(6)
 DAY_S = 86_400.0
 
 
@@ -33,8 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's pictures: scene i was used i days ago."""
     monkeypatch.setenv("TREX_CACHE", str(tmp_path))
     renderer = CachedRenderer(FakeRenderer(), tmp_path / PICTURES)
-    renderer.render(SCENES)
-    for days, scene in enumerate(SCENES):
+    renderer.render(prior_scenes(6))
+    for days, scene in enumerate(prior_scenes(6)):
         used = time.time() - days * DAY_S
         os.utime(renderer.path(entry_name(renderer.key, scene_id(scene))), (used, used))
     return tmp_path / PICTURES
@@ -86,7 +85,7 @@ def test_prune_without_options_keeps_what_is_below_the_bound(
 
 
 def test_a_picture_that_is_given_out_counts_as_used(folder: Path) -> None:
-    CachedRenderer(FakeRenderer(), folder).render(SCENES[5:])
+    CachedRenderer(FakeRenderer(), folder).render(prior_scenes(6)[5:])
     prune(folder, None, time.time() - 0.5 * DAY_S)
     assert kept(folder) == [0, 0]
 
@@ -132,7 +131,7 @@ def test_a_prune_while_pictures_are_taken_costs_renders_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trex.render.cache.CHUNK", 1)
-    wanted = [*SCENES, *prior_scenes(3, seed=5)]
+    wanted = [*prior_scenes(6), *prior_scenes(3, seed=5)]
     pictures = CachedRenderer(Pruning(folder), folder).render(wanted)
     for picture, fresh in zip(pictures, FakeRenderer().render(wanted), strict=True):
         assert np.array_equal(picture.pixels, fresh.pixels) and picture.scene == fresh.scene
@@ -158,7 +157,7 @@ def test_a_cache_stays_below_its_bound_and_keeps_what_was_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = CachedRenderer(FakeRenderer(), tmp_path)
-    first.render(SCENES[:1])
+    first.render(prior_scenes(6)[:1])
     each = entries(tmp_path)[0].size
     monkeypatch.setenv("TREX_CACHE_MAX", str(4 * each))
     many = prior_scenes(30, seed=9)

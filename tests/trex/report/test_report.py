@@ -28,10 +28,6 @@ from trex.scenes.questions.programs import Step, execute
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
 from trex.search.progress import Silent
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)
-    import arviz
-
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
@@ -159,6 +155,9 @@ def test_found_scenes_are_clevr_scenes(done: Outcome) -> None:
 
 
 def test_netcdf(done: Outcome, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
     with open_run(done.folder, for_writing=False) as folder:
         write_netcdf(folder.manifest, read_draws(folder.draws), tmp_path / "draws.nc")
     data = arviz.from_netcdf(str(tmp_path / "draws.nc"))
