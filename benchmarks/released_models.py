@@ -11,10 +11,10 @@ import torch
 
 from benchmarks.figure import note, show
 from trex.clevr_models.iep.checkpoint import build
-from trex.clevr_models.iep.model import AskedEngine, answer_order
-from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
+from trex.clevr_models.iep.model import Bound, answer_order
 from trex.clevr_models.iep.programs import calls_of
 from trex.clevr_models.iep.resnet_features import ResNet
+from trex.clevr_models.iep.sizes import EngineSizes
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 
 # "Does the small sphere have the same color as the cube left of the gray cube?"
@@ -32,12 +32,12 @@ def released() -> None:
     torch.manual_seed(0)
     vocabulary = IepVocabulary()
     engine = build(EngineSizes(), vocabulary)
-    assert isinstance(engine, ExecutionEngine)
-    asked = AskedEngine(ResNet(), engine, PROGRAM.split(), answer_order(vocabulary)[1]).eval()
+    calls = calls_of(PROGRAM.split())
+    bound = Bound(ResNet(), "engine", engine, calls, answer_order(vocabulary)[1]).eval()
     for batch, times in BATCHES.items():
-        rate = _pictures_per_s(asked, batch, times)
+        rate = _pictures_per_s(bound, batch, times)
         show(f"released_models_batch_{batch}", rate, "pictures per CPU second")
-    stages = ((asked.features, torch.rand(1, 3, 320, 480)), (_Engine(asked), torch.rand(1, 1024, 14, 14)))
+    stages = ((bound.features, torch.rand(1, 3, 320, 480)), (_Engine(engine), torch.rand(1, 1024, 14, 14)))
     for name, (module, given) in zip(("features", "engine_15_modules"), stages, strict=True):
         show(f"released_models_{name}", _cpu_s(module, given, 8) / 8, "CPU seconds a picture")
 
@@ -45,12 +45,12 @@ def released() -> None:
 class _Engine(torch.nn.Module):
     """The engine alone, with its program."""
 
-    def __init__(self, asked: AskedEngine) -> None:
+    def __init__(self, engine: torch.nn.Module) -> None:
         super().__init__()
-        self.asked = asked
+        self.engine = engine
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.asked.engine(features, calls_of(PROGRAM.split()))
+        logits: torch.Tensor = self.engine(features, calls_of(PROGRAM.split()))
         return logits
 
 

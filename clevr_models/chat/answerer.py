@@ -17,7 +17,6 @@ from trex.clevr_models.adapters.http_exchange import AbandonedError, StatusError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.chat import token_mass
 from trex.clevr_models.chat.cost import Cost
-from trex.clevr_models.chat.errors import LogProbsRefusedError
 from trex.clevr_models.chat.fields import (
     LOG_PROBS,
     REFUSING,
@@ -28,7 +27,7 @@ from trex.clevr_models.chat.fields import (
     request_fields,
 )
 from trex.clevr_models.chat.prompted_model import filled
-from trex.clevr_models.chat.reply import USE_SAMPLES, Said, read_reply
+from trex.clevr_models.chat.reply import USE_SAMPLES, NoLogProbsError, Said, read_reply
 from trex.clevr_models.chat.sender import Sender
 from trex.clevr_models.chat.store import ReplyStore, reply_key
 from trex.clevr_models.interface.question import Question
@@ -38,6 +37,10 @@ from trex.foundation.json_fields import short
 Floats = NDArray[np.float64]
 Ask = Callable[[threading.Event], Said]
 METHOD = 3  # changes whenever the request, or the way from replies to probabilities, does
+
+
+class LogProbsRefusedError(NoLogProbsError):
+    """The server refuses a request for log probabilities."""
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import AskedAnswerer, probe_pictures
-from trex.clevr_models.chat.answerer import ChatAnswerer
+from trex.clevr_models.chat.answerer import ChatAnswerer, LogProbsRefusedError
 from trex.clevr_models.chat.endpoint import PREFIX, read_key, resolved_endpoint
-from trex.clevr_models.chat.errors import (
-    LogProbsRefusedError,
-    NoLogProbsError,
-    RequestLimitError,
-    SameSamplesError,
-)
 from trex.clevr_models.chat.fields import LearntFields, further
 from trex.clevr_models.chat.prompted_model import PromptedModel, checked_prompt
-from trex.clevr_models.chat.sender import Sender
+from trex.clevr_models.chat.reply import NoLogProbsError
+from trex.clevr_models.chat.sender import RequestLimitError, Sender
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.store import default_store, place_key
 from trex.clevr_models.chat.token_mass import LABELS, UNPARSED, UNSEEN
@@ -41,7 +36,7 @@ ELSEWHERE = "serve the model with vLLM or llama.cpp, or load it with hf:"
 
 
 def check_samples(answerer: ChatAnswerer, pictures: NDArray[np.float32], question: Question) -> None:
-    """SameSamplesError if all samples of each picture are equal, although the model is not that sure."""
+    """ModelError if all samples of each picture are equal, although the model is not that sure."""
     replies = answerer.replies(pictures, question, is_counted=False)
     n = answerer.samples
     if n < 2 or any(len({said.text for said in row}) > 1 for row in replies):
@@ -49,12 +44,12 @@ def check_samples(answerer: ChatAnswerer, pictures: NDArray[np.float32], questio
     shares = _most_likely(answerer, pictures, question, [row[0].text for row in replies])
     if shares is None:
         if n >= FEWEST and not varies(answerer, pictures, question):
-            raise SameSamplesError(
+            raise ModelError(
                 f"{answerer.sender.url} gives the same reply whatever the seed, even when asked for random words: it "
                 f"does not sample, so shares of samples mean nothing; {ELSEWHERE}"
             )
     elif n * math.fsum(map(math.log, shares)) < math.log(CHANCE):
-        raise SameSamplesError(
+        raise ModelError(
             f"{answerer.sender.url} gives the same reply to all {n} seeds, although the model gives it a probability "
             f"of {min(shares):.2f} at most: it samples from a part of the distribution, or not at all. Set samples = "
             f"0, as it gives log probabilities, or let it sample from all of it: {WITHOUT_CUT}"

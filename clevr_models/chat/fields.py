@@ -16,8 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trex.clevr_models.adapters.http_exchange import StatusError
-from trex.clevr_models.chat.errors import ChangedFieldsError
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, ModelError
 from trex.foundation.json_fields import Json
 from trex.foundation.parse import parse_json
 
@@ -156,7 +155,7 @@ class LearntFields:
             if self._remember is not None:
                 self._remember(found)
             if self._is_stated and found.said != used.said:
-                raise ChangedFieldsError(
+                raise ModelError(
                     f"{error}; it took this before, and without it answers may differ: start a new run, which sends "
                     "what it takes"
                 )

@@ -13,14 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from trex.clevr_models.adapters.http_reason import reason_of, shown
 from trex.clevr_models.chat.cost import Cost
 from trex.clevr_models.chat.endpoint import KEY
-from trex.clevr_models.chat.errors import (
-    EchoedKeyError,
-    FaultyReplyError,
-    MalformedReplyError,
-    NoLogProbsError,
-    NotJsonError,
-    RefusalError,
-)
 from trex.clevr_models.chat.spellings import Span, span_of, spelled, without_end, without_thoughts, written
 from trex.foundation.errors import ModelError
 from trex.foundation.fields import first_problem
@@ -34,6 +26,10 @@ USE_SAMPLES = "set [model] samples, e.g. --set model.samples=20, to estimate pro
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]
 LogProb = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]
+
+
+class NoLogProbsError(ModelError):
+    """The reply has no log probabilities."""
 
 
 class Lenient(BaseModel):
@@ -141,10 +137,10 @@ class Said(Lenient):
 
 
 def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> Said:
-    """What the model said; NotJsonError, MalformedReplyError, RefusalError or NoLogProbsError otherwise.
+    """What the model said; ModelError if the reply is none, NoLogProbsError if it lacks what is needed.
 
-    FaultyReplyError, a MalformedReplyError, if the reply says that something failed.
-    EchoedKeyError if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten.
+    ModelError, too, if what would be stored of it repeats `key`. The rest of the reply may: it is forgotten. No error
+    repeats a reply, which may hold anything, but for the server's reason for a fault, made safe to show.
     """
     choice = _completion(url, data, key).choices[0]
     content = without_end(choice.message.content or "")
@@ -157,9 +153,7 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
         is_cut=choice.ended in CUT or (has_thoughts and not text.strip()),
     )
     if key and any(key in text for text in said.texts()):
-        raise EchoedKeyError(
-            f"{url} repeats {KEY} in its reply, which would be stored; do not trust this server"
-        )
+        raise ModelError(f"{url} repeats {KEY} in its reply, which would be stored; do not trust this server")
     _check_sound(url, choice, key)
     if not wants_tokens:
         return said.model_copy(update={"tokens": None})
@@ -169,19 +163,19 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
 
 
 def _check_sound(url: str, choice: Choice, key: str) -> None:
-    """RefusalError or FaultyReplyError if the reply did not come to its end as an answer."""
+    """ModelError if the reply did not come to its end as an answer."""
     if choice.message.refusal or choice.ended == "content_filter":
-        raise RefusalError(
+        raise ModelError(
             f"{url}: the model refuses to answer about a picture; change [model] prompt, or take another model"
         )
     if choice.error:
-        raise FaultyReplyError(f"{url} replied with an error in place of an answer{_said(choice.error, key)}")
+        raise ModelError(f"{url} replied with an error in place of an answer{_said(choice.error, key)}")
     if choice.message.tool_calls or choice.message.function_call:
-        raise FaultyReplyError(
+        raise ModelError(
             f"{url}: the model calls a tool in place of an answer; switch its tools off at the server"
         )
     if choice.ended and choice.ended not in (*WHOLE, *CUT):
-        raise FaultyReplyError(
+        raise ModelError(
             f"{url}: a reply ended with finish_reason {shown(choice.ended, key)!r} and is no answer; see the server's "
             "log, then resume"
         )
@@ -198,7 +192,7 @@ def _aligned(url: str, said: Said, *, has_thoughts: bool) -> Said:
     if span is None and not said.text.strip():
         tokens = []
     elif span is None and (spelled(said.text) or spelled("".join(texts))):
-        raise MalformedReplyError(
+        raise ModelError(
             f"{url}: the tokens of its log probabilities ({shown(repr(texts[:3]))}) do not spell its reply "
             f"({shown(repr(said.text[:80]))}); let the server list tokens as text, or set [model] samples, e.g. 20"
         )
@@ -222,20 +216,16 @@ def reply_cost(data: bytes) -> Cost:
 def _completion(url: str, data: bytes, key: str) -> Completion:
     if not data.lstrip().startswith(b"{"):
         page = ", but a web page" if data.lstrip().startswith(b"<") else ""
-        raise NotJsonError(
+        raise ModelError(
             f"{url} replied with no JSON object{page}; is this the address of the API? It often ends with /v1"
         )
+    reply = parse_json(data, f"{url} must reply with a chat completion: the reply", error=ModelError)
+    if isinstance(reply, dict) and (reply.get("error") or not reply.get("choices")):
+        said = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
+        if reply.get("error") or said:
+            raise ModelError(f"{url} replied with an error in place of choices{said}")
     try:
-        reply = parse_json(data, "the reply", error=ModelError)
-        if isinstance(reply, dict) and (reply.get("error") or not reply.get("choices")):
-            said = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
-            if reply.get("error") or said:
-                raise FaultyReplyError(f"{url} replied with an error in place of choices{said}")
         return Completion.model_validate(reply)
-    except FaultyReplyError:
-        raise
-    except ModelError as error:
-        raise MalformedReplyError(f"{url} must reply with a chat completion: {error}") from None
     except ValidationError as error:  # the message names the field, not its value
         where, message = first_problem(error)
-        raise MalformedReplyError(f"{url} must reply with a chat completion: {where}: {message}") from None
+        raise ModelError(f"{url} must reply with a chat completion: {where}: {message}") from None

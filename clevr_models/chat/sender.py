@@ -18,8 +18,8 @@ from trex.clevr_models.adapters.http_exchange import (
 from trex.clevr_models.adapters.http_model import ONE_IS_TOO_LARGE
 from trex.clevr_models.chat.cost import METER, Cost, Meter
 from trex.clevr_models.chat.endpoint import KEY, PATH
-from trex.clevr_models.chat.errors import RequestLimitError
 from trex.clevr_models.chat.reply import reply_cost
+from trex.foundation.errors import ModelError
 
 TIMEOUT_S = 120.0  # per try, from the request's first byte to the reply's last
 REFUSED = f"; set {KEY} to a key that the server accepts"
@@ -29,6 +29,10 @@ ADVICE = {  # by status; for others that of any service
     404: "; check the model's name, and that the endpoint is right (it often ends with /v1)",
     TOO_LARGE: ONE_IS_TOO_LARGE,
 }
+
+
+class RequestLimitError(ModelError):
+    """`[model] max_requests` requests were sent."""
 
 
 @dataclass

@@ -17,11 +17,11 @@ from collections.abc import Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import ENDS, Span, begun, may_become_another, spelled
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.answers import UNPARSED as UNPARSED
+from trex.foundation.errors import ModelError
 
 UNSEEN = "<unseen>"
 LABELS = (*ANSWERS, UNPARSED, UNSEEN)
@@ -32,7 +32,7 @@ def answer_masses(tokens: Sequence[Token], span: Span | None = None) -> NDArray[
     """Probabilities (30,) in the order of LABELS, which add up to 1.
 
     `span` are the tokens that spell the reply, where its text says so; otherwise the names of tokens tell which one
-    ends it. NotProbabilitiesError if the alternatives at a place add up to more than 1.
+    ends it. ModelError if the alternatives at a place add up to more than 1.
     """
     begin, end = span or _named_span(tokens)
     ends = {tokens[end].token} - {token.token for token in tokens[begin:end]} if end < len(tokens) else set()
@@ -43,7 +43,7 @@ def answer_masses(tokens: Sequence[Token], span: Span | None = None) -> NDArray[
         chosen = _probability(token)
         total = chosen + math.fsum(map(_probability, others))
         if total > 1 + TOLERANCE:
-            raise NotProbabilitiesError(
+            raise ModelError(
                 f"the probabilities of the tokens at one place add up to {total:.4g}; they must not exceed 1"
             )
         masses[UNSEEN] += path * max(0.0, 1.0 - total)

@@ -6,32 +6,11 @@ Tensors are named and shaped as in the released files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-Baseline = Literal["LSTM", "CNN+LSTM", "CNN+LSTM+SA"]
-BASELINES: tuple[Baseline, ...] = ("LSTM", "CNN+LSTM", "CNN+LSTM+SA")
-
-
-@dataclass(frozen=True)
-class BaselineSizes:
-    """`baseline_type` and `baseline_kwargs` of a checkpoint."""
-
-    kind: Baseline
-    rnn_wordvec_dim: int = 300
-    rnn_dim: int = 256
-    rnn_num_layers: int = 2
-    rnn_dropout: float = 0.0  # while training
-    fc_dims: tuple[int, ...] = (1024,)
-    fc_use_batchnorm: bool = False
-    fc_dropout: float = 0.0  # while training; layers of dropout shift the numbers of those after them
-    cnn_feat_dim: tuple[int, int, int] = (1024, 14, 14)
-    cnn_proj_dim: int = 512
-    stacked_attn_dim: int = 512
-    num_stacked_attn: int = 2
+from trex.clevr_models.iep.sizes import BaselineSizes
 
 
 class BaselineNetwork(nn.Module):

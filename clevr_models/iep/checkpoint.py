@@ -6,7 +6,7 @@ A part is a program generator, an execution engine or a baseline, with its setti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -14,28 +14,22 @@ from torch import Tensor, nn
 
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import check_fits, read_checkpoint, read_safetensors, write_safetensors
-from trex.clevr_models.iep.baselines import BaselineNetwork, BaselineSizes
-from trex.clevr_models.iep.config import (
-    FIXED_CNN,
-    FIXED_ENGINE,
-    baseline_sizes,
-    engine_sizes,
-    generator_sizes,
+from trex.clevr_models.iep.baselines import BaselineNetwork
+from trex.clevr_models.iep.module_network import ExecutionEngine
+from trex.clevr_models.iep.program_generator import ProgramGenerator
+from trex.clevr_models.iep.sizes import (
+    BaselineSizes,
+    EngineSizes,
+    GeneratorSizes,
+    Sizes,
+    baseline_named,
+    read_sizes,
 )
-from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
-from trex.clevr_models.iep.program_generator import GeneratorSizes, ProgramGenerator
 from trex.clevr_models.iep.vocabulary import IepVocabulary, read_iep_vocabulary
 from trex.foundation.errors import InputError
 
-Sizes = GeneratorSizes | EngineSizes | BaselineSizes
 GENERATOR, ENGINE, BASELINE = KINDS = ("program_generator", "execution_engine", "baseline")
 MAX_PARAMETERS = 2**28  # the largest released part has 40 million
-# Settings that every checkpoint must state, with the only value that is supported.
-FIXED: Mapping[str, Mapping[str, object]] = {
-    GENERATOR: {},
-    ENGINE: FIXED_ENGINE,
-    BASELINE: FIXED_CNN,
-}
 LICENSE = "CC BY-NC 4.0 for the released weights (facebookresearch/clevr-iep)"
 
 
@@ -69,12 +63,11 @@ def read_parts(path: Path) -> tuple[Part, ...]:
 def write_part(path: Path, part: Part) -> None:
     """The part as safetensors, its settings, vocabulary and source on the card beside it."""
     sizes = {"baseline_type": part.sizes.kind} if isinstance(part.sizes, BaselineSizes) else {}
-    settings = {name: value for name, value in asdict(part.sizes).items() if name != "kind"}
     card = {
         "architecture": "Inferring and Executing Programs (Johnson et al. 2017, arXiv:1705.03633)",
         "part": part.kind,
         **sizes,
-        f"{part.kind}_kwargs": {**settings, **FIXED[part.kind]},
+        f"{part.kind}_kwargs": part.sizes.model_dump(exclude={"kind"}),
         "vocab": part.vocabulary.as_json(),
         **part.card,
         "license": LICENSE,
@@ -115,11 +108,9 @@ def _part(kind: str, found: Mapping[str, object], path: Path, card: Mapping[str,
 
 
 def _sizes(kind: str, found: Mapping[str, object], settings: object, where: str) -> Sizes:
-    if kind == GENERATOR:
-        return generator_sizes(settings, where)
-    if kind == ENGINE:
-        return engine_sizes(settings, where)
-    return baseline_sizes(found.get("baseline_type"), settings, where)
+    if kind == BASELINE:
+        return read_sizes(BaselineSizes, settings, where, baseline_named(found.get("baseline_type"), where))
+    return read_sizes(GeneratorSizes if kind == GENERATOR else EngineSizes, settings, where)
 
 
 def _vocabulary(vocab: object, settings: object, path: Path) -> IepVocabulary:
@@ -148,6 +139,7 @@ def build(sizes: Sizes, vocabulary: IepVocabulary) -> nn.Module:
         return ProgramGenerator(sizes)
     if isinstance(sizes, EngineSizes):
         return ExecutionEngine(sizes, vocabulary.programs, len(vocabulary.answers))
+    assert isinstance(sizes, BaselineSizes), type(sizes)
     return BaselineNetwork(sizes, len(vocabulary.questions), len(vocabulary.answers))
 
 

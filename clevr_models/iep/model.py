@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from trex.clevr_models.iep.baselines import BaselineNetwork, BaselineSizes
-from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part
-from trex.clevr_models.iep.module_network import EngineSizes, ExecutionEngine
+from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts
+from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
 from trex.clevr_models.iep.program_generator import ProgramGenerator
 from trex.clevr_models.iep.programs import calls_of, to_prefix
 from trex.clevr_models.iep.resnet_features import FEATURES, SIDE_PX, ResNet
+from trex.clevr_models.iep.sizes import BaselineSizes, EngineSizes
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
+from trex.clevr_models.interface.prefixes import IEP
 from trex.clevr_models.interface.question import Question
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 
 
 @dataclass(frozen=True, eq=False)
-class EngineModel:
-    """An execution engine that runs its generator's program, or the question's own if it has no generator."""
+class IepModel:
+    """A baseline, or an execution engine: it runs its generator's program, or the question's own if it has none."""
 
     name: str
-    engine: Part
+    part: Part
     generator: Part | None
     features: nn.Module  # (B, 3, H, W) in [0, 1] -> (B, C, h, w)
     input_size: tuple[int, int] | None = (SIDE_PX, SIDE_PX)
 
     def bind(self, question: Question) -> BoundModule:
-        """The engine with one program for all pictures; InputError names a word or step outside its training."""
+        """The model with one question for all pictures; InputError names a word or step outside its training."""
+        labels, order = answer_order(self.part.vocabulary)
+        if self.part.kind == BASELINE:
+            numbers = self.part.vocabulary.encode_question(question.text)
+            return BoundModule(Bound(self.features, "network", self.part.network, numbers, order), labels)
         tokens = self.program(question)
-        labels, order = answer_order(self.engine.vocabulary)
-        numbers = torch.tensor([self.engine.vocabulary.programs.index(token) for token in tokens])
-        network = self.engine.network
-        assert isinstance(network, ExecutionEngine), self.engine.kind
-        asked = AskedEngine(self.features, network, tokens, order)
-        asked.register_buffer("program", numbers)  # so that another program counts as another model
-        return BoundModule(asked, labels)
+        bound = Bound(self.features, "engine", self.part.network, calls_of(tokens), order)
+        programs = torch.tensor([self.part.vocabulary.programs.index(token) for token in tokens])
+        bound.register_buffer("program", programs)  # so that another program counts as another model
+        return BoundModule(bound, labels)
 
     def program(self, question: Question) -> tuple[str, ...]:
         """The tokens to run: the generator's output for the text, or the question's own program."""
@@ -54,59 +57,25 @@ class EngineModel:
         return tuple(vocabulary.programs[number] for number in numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class BaselineModel:
-    """A baseline: a network that reads the question and the whole picture."""
+class Bound(nn.Module):
+    """(B, 3, H, W) in [0, 1] -> logits (B, answers), differentiable, for one program or question.
 
-    name: str
-    part: Part
-    features: nn.Module
-    input_size: tuple[int, int] | None = (SIDE_PX, SIDE_PX)
-
-    def bind(self, question: Question) -> BoundModule:
-        """The network with its question; InputError names a word outside its training."""
-        numbers = self.part.vocabulary.encode_question(question.text)
-        labels, order = answer_order(self.part.vocabulary)
-        network = self.part.network
-        assert isinstance(network, BaselineNetwork), self.part.kind
-        return BoundModule(AskedBaseline(self.features, network, numbers, order), labels)
-
-
-class AskedEngine(nn.Module):
-    """(B, 3, H, W) in [0, 1] -> logits of all answers, for one program."""
+    `name` is that of the network among the tensors, by whose names stored runs identify a model.
+    """
 
     question_tensors = ("program",)  # the others do not depend on the question
     order: Tensor
 
     def __init__(
-        self, features: nn.Module, engine: ExecutionEngine, tokens: Sequence[str], order: Tensor
+        self, features: nn.Module, name: str, network: nn.Module, question: Sequence[object], order: Tensor
     ) -> None:
         super().__init__()
-        self.features, self.engine, self.calls = features, engine, calls_of(tokens)
+        self.features, self.name, self.question = features, name, question
+        self.add_module(name, network)
         self.register_buffer("order", order)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits (B, answers), differentiable with respect to the pictures."""
-        logits: Tensor = self.engine(self.features(images), self.calls)
-        return logits[:, self.order]
-
-
-class AskedBaseline(nn.Module):
-    """(B, 3, H, W) in [0, 1] -> logits of all answers, for one question."""
-
-    order: Tensor
-
-    def __init__(
-        self, features: nn.Module, network: BaselineNetwork, question: Sequence[int], order: Tensor
-    ) -> None:
-        super().__init__()
-        self.features, self.network, self.question = features, network, tuple(question)
-        self.register_buffer("order", order)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Logits (B, answers); the LSTM alone returns the same for every picture."""
-        seen = images if self.network.kind == "LSTM" else self.features(images)
-        logits: Tensor = self.network(seen, self.question)
+        logits: Tensor = self.get_submodule(self.name)(self.features(images), self.question)
         return logits[:, self.order]
 
 
@@ -117,7 +86,7 @@ def answer_order(vocabulary: IepVocabulary) -> tuple[tuple[str, ...], Tensor]:
     return labels, torch.tensor([vocabulary.answers.index(label) for label in labels])
 
 
-def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> EngineModel | BaselineModel:
+def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> IepModel:
     """One model of these parts; InputError if they do not fit together."""
     by_kind = {part.kind: part for part in parts}
     if len(by_kind) < len(parts):
@@ -127,7 +96,7 @@ def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> Engin
     for part in parts:
         _check_features(name, part, features)
     if BASELINE in by_kind and len(parts) == 1:
-        return BaselineModel(name, by_kind[BASELINE], features)
+        return IepModel(name, by_kind[BASELINE], None, features)
     if BASELINE in by_kind or ENGINE not in by_kind:
         raise InputError(
             f"model {name!r} consists of {', '.join(by_kind) or 'nothing'}; give a program generator with an "
@@ -136,7 +105,7 @@ def put_together(name: str, parts: Sequence[Part], features: nn.Module) -> Engin
     engine, generator = by_kind[ENGINE], by_kind.get(GENERATOR)
     if generator and generator.vocabulary.programs != engine.vocabulary.programs:
         raise InputError(f"model {name!r}: generator and engine number the program tokens differently")
-    return EngineModel(name, engine, generator, features)
+    return IepModel(name, engine, generator, features)
 
 
 def _check_features(name: str, part: Part, features: nn.Module) -> None:
@@ -150,3 +119,40 @@ def _check_features(name: str, part: Part, features: nn.Module) -> None:
         raise InputError(
             f"model {name!r} needs features {needed}; those of ResNet-101's third stage are {FEATURES}"
         )
+
+
+# Generator and engine that were released together.
+PAIRS: Mapping[str, tuple[str, str]] = {
+    "9k": ("program_generator_9k", "execution_engine_9k"),
+    "18k": ("program_generator_18k", "execution_engine_18k"),
+    "700k": ("program_generator_700k", "execution_engine_700k_strong"),
+}
+FILES = (".pt", ".safetensors")
+SPECS = (
+    "iep:18k, iep:cnn_lstm_sa, iep:execution_engine_18k (runs the true program), iep:GENERATOR.pt,ENGINE.pt"
+)
+
+
+def load_iep(spec: str) -> IepModel:
+    """The model of a spec; InputError if a part is unknown, missing or damaged, or the parts do not fit together."""
+    names = spec.removeprefix(IEP).split(",")
+    parts = [part for name in names for part in _parts(name)]
+    return put_together(spec, parts, _features(parts))
+
+
+def _parts(name: str) -> tuple[Part, ...]:
+    if name.endswith(FILES):
+        return read_parts(Path(name))
+    if name in PAIRS:
+        return tuple(load_part(part) for part in PAIRS[name])
+    if name not in PARTS:
+        raise unknown(
+            "released model", name, (*PAIRS, *PARTS), f"Give file names with their suffix, e.g. {SPECS}."
+        )
+    return (load_part(name),)
+
+
+def _features(parts: list[Part]) -> nn.Module:
+    """ResNet-101, unless no part reads pictures."""
+    is_blind = all(isinstance(part.sizes, BaselineSizes) and part.sizes.kind == "LSTM" for part in parts)
+    return nn.Identity() if is_blind else load_resnet()

@@ -6,26 +6,12 @@ Tensors are named and shaped as in the released files: 204 of them, 40,400,800 n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from trex.clevr_models.iep.programs import SCENE, Call, is_binary
-
-
-@dataclass(frozen=True)
-class EngineSizes:
-    """`execution_engine_kwargs` of a checkpoint; the defaults are the released ones."""
-
-    feature_dim: tuple[int, int, int] = (1024, 14, 14)
-    stem_num_layers: int = 2
-    stem_batchnorm: bool = False
-    module_dim: int = 128
-    module_batchnorm: bool = False
-    classifier_proj_dim: int = 512
-    classifier_fc_layers: tuple[int, ...] = (1024,)
-    classifier_batchnorm: bool = False
+from trex.clevr_models.iep.sizes import EngineSizes
 
 
 class ExecutionEngine(nn.Module):

@@ -6,24 +6,14 @@ Tensors are named and shaped as in the released files: 20 of them, 2,510,008 num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from trex.clevr_models.iep.sizes import GeneratorSizes
+
 NULL, START, END = 0, 1, 2
 MAX_STEPS = 30  # of greedy decoding
-
-
-@dataclass(frozen=True)
-class GeneratorSizes:
-    """`program_generator_kwargs` of a checkpoint; the defaults are the released ones."""
-
-    encoder_vocab_size: int = 93
-    decoder_vocab_size: int = 44
-    wordvec_dim: int = 300
-    hidden_dim: int = 256
-    rnn_num_layers: int = 2
 
 
 class ProgramGenerator(nn.Module):

@@ -46,7 +46,7 @@ def _relation_network(spec: str, threads: int) -> ClevrModel:
 
 
 def _iep(spec: str, threads: int) -> ClevrModel:
-    from trex.clevr_models.iep.load import load_iep
+    from trex.clevr_models.iep.model import load_iep
 
     return load_iep(spec)
 

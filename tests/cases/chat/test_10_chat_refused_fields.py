@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.serving.chat_shapes import CUBES, GOOD, Answer, Shape, refusal, shaped_server
-from trex.clevr_models.chat.errors import ChangedFieldsError, NoLogProbsError
+from trex.clevr_models.chat.reply import NoLogProbsError
 from trex.foundation.errors import ModelError
 from trex.foundation.json_fields import Json
 
@@ -146,7 +146,7 @@ def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() ->
     with shaped_server(shape) as server:
         bound = server.model().bind(CUBES)
         refused.append("now")
-        with pytest.raises(ChangedFieldsError, match="temperature is not supported; it took this before"):
+        with pytest.raises(ModelError, match="temperature is not supported; it took this before"):
             bound.log_probs(np.zeros((1, 8, 12, 3), np.float32))
         asked = len(server.requests)
         new = server.model().bind(CUBES)  # asks again: the replies at hand are those to other requests

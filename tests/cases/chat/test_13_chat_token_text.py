@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.serving.chat_shapes import reply, shaped_server, token
-from trex.clevr_models.chat.errors import MalformedReplyError
+from trex.foundation.errors import ModelError
 
 ENDS = (
     "<|im_end|>", "</s>", "<end_of_turn>", "<|eot_id|>", "<end_of_utterance>", "<turn|>", "<｜end▁of▁sentence｜>",
@@ -64,7 +64,7 @@ def test_a_token_that_was_cut_off_is_no_end() -> None:
 
 def test_a_part_of_a_letter_behind_a_reply_that_was_cut_is_no_end() -> None:
     listed = [token("1"), token("\ufffd")]
-    with shaped_server(lambda _: reply("1", listed, "length")) as server, pytest.raises(MalformedReplyError):
+    with shaped_server(lambda _: reply("1", listed, "length")) as server, pytest.raises(ModelError):
         server.shares()
 
 
@@ -73,7 +73,7 @@ def test_tokens_that_do_not_spell_the_reply_are_refused() -> None:
     tokens = [token("token_id:17"), token("token_id:2")]
     with (
         shaped_server(lambda _: reply("2", tokens)) as server,
-        pytest.raises(MalformedReplyError, match="do not spell its reply"),
+        pytest.raises(ModelError, match="do not spell its reply"),
     ):
         server.shares()
 

@@ -25,13 +25,7 @@ from tests.serving.chat_shapes import (
 )
 from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.adapters.http_model import HttpAnswerer
-from trex.clevr_models.chat.errors import (
-    FaultyReplyError,
-    MalformedReplyError,
-    NoLogProbsError,
-    RefusalError,
-    SameSamplesError,
-)
+from trex.clevr_models.chat.reply import NoLogProbsError
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.json_fields import Json
 
@@ -61,30 +55,30 @@ def choice(**more: object) -> Answer:
 
 
 FAULTS: dict[str, tuple[Answer, type[ModelError], str]] = {
-    "llama.cpp while it loads": ((200, {"error": {"message": "Loading model"}}), FaultyReplyError, "Loading model"),
+    "llama.cpp while it loads": ((200, {"error": {"message": "Loading model"}}), ModelError, "Loading model"),
     "an error beside an answer": (
-        whole(error={"message": "upstream\x1b[0m failed"}), FaultyReplyError, r"upstream\[0m failed",
+        whole(error={"message": "upstream\x1b[0m failed"}), ModelError, r"upstream\[0m failed",
     ),
     "OpenRouter's error in a choice": (
         choice(error={"code": 502, "message": "Provider disconnected"}, finish_reason="error"),
-        FaultyReplyError, "Provider disconnected",
+        ModelError, "Provider disconnected",
     ),
-    "vLLM's error of old": ((200, {"object": "error", "message": "out of memory"}), FaultyReplyError, "out of memory"),
-    "FastAPI's": ((200, {"detail": "no such model"}), FaultyReplyError, "no such model"),
-    "ended by an error": (choice(finish_reason="error"), FaultyReplyError, "'error'"),
-    "aborted": (choice(finish_reason="abort"), FaultyReplyError, "'abort'"),
-    "DeepSeek under load": (choice(finish_reason="insufficient_system_resource"), FaultyReplyError, "insufficient"),
-    "Zhipu's network": (choice(finish_reason="network_error"), FaultyReplyError, "network_error"),
+    "vLLM's error of old": ((200, {"object": "error", "message": "out of memory"}), ModelError, "out of memory"),
+    "FastAPI's": ((200, {"detail": "no such model"}), ModelError, "no such model"),
+    "ended by an error": (choice(finish_reason="error"), ModelError, "'error'"),
+    "aborted": (choice(finish_reason="abort"), ModelError, "'abort'"),
+    "DeepSeek under load": (choice(finish_reason="insufficient_system_resource"), ModelError, "insufficient"),
+    "Zhipu's network": (choice(finish_reason="network_error"), ModelError, "network_error"),
     "a tool": (
-        reply(None, [], "tool_calls", tool_calls=[{"type": "function"}]), FaultyReplyError, "calls a tool",
+        reply(None, [], "tool_calls", tool_calls=[{"type": "function"}]), ModelError, "calls a tool",
     ),
-    "a tool, says stop": (reply("", [], "stop", tool_calls=[{"type": "function"}]), FaultyReplyError, "calls a tool"),
-    "filtered": (choice(finish_reason="content_filter"), RefusalError, "refuses"),
-    "filtered, in capitals": (choice(finish_reason="CONTENT_FILTER"), RefusalError, "refuses"),
-    "parts of Mistral's": (reply([{"type": "text", "text": "2"}], SURE), MalformedReplyError, "content"),
-    "an object": (reply({"answer": "2"}, SURE), MalformedReplyError, "content"),
-    "a number": (reply(2, SURE), MalformedReplyError, "content"),
-    "why it ended as an object": (choice(finish_reason={"type": "abort"}), MalformedReplyError, "finish_reason"),
+    "a tool, says stop": (reply("", [], "stop", tool_calls=[{"type": "function"}]), ModelError, "calls a tool"),
+    "filtered": (choice(finish_reason="content_filter"), ModelError, "refuses"),
+    "filtered, in capitals": (choice(finish_reason="CONTENT_FILTER"), ModelError, "refuses"),
+    "parts of Mistral's": (reply([{"type": "text", "text": "2"}], SURE), ModelError, "content"),
+    "an object": (reply({"answer": "2"}, SURE), ModelError, "content"),
+    "a number": (reply(2, SURE), ModelError, "content"),
+    "why it ended as an object": (choice(finish_reason={"type": "abort"}), ModelError, "finish_reason"),
 }  # fmt: skip
 
 
@@ -196,7 +190,7 @@ def sampling(words: Callable[[int], str], tokens: list[Json] | None) -> Callable
 def test_samples_that_do_not_differ_although_the_model_is_torn_are_refused() -> None:
     with shaped_server(sampling(lambda _: "2", TORN)) as server:
         with pytest.raises(
-            SameSamplesError, match=r"to all 20 seeds, although .* of 0\.60 at most.*samples = 0.*min_p"
+            ModelError, match=r"to all 20 seeds, although .* of 0\.60 at most.*samples = 0.*min_p"
         ):
             server.model(20).bind(CUBES)
         assert server.shares()["2"] == pytest.approx(0.6)  # the advice works
@@ -215,7 +209,7 @@ def test_samples_that_differ_are_taken() -> None:
 def test_a_server_that_never_samples_is_not_asked_to(tmp_path: Path) -> None:
     """As `transformers serve`: no log probabilities, and the likeliest reply whatever the seed."""
     with shaped_server(sampling(lambda _: "2", None)) as server:
-        with pytest.raises(SameSamplesError, match=r"even when asked for random words.*hf:"):
+        with pytest.raises(ModelError, match=r"even when asked for random words.*hf:"):
             server.model(20).bind(CUBES)
         with pytest.raises(
             NoLogProbsError, match="no log probabilities, and the same reply whatever"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.serving.chat_server import END, Replies, entries
 from trex.clevr_models.chat import token_mass
-from trex.clevr_models.chat.errors import NotProbabilitiesError
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import SPELLINGS, begun, spelled
 from trex.clevr_models.chat.token_mass import LABELS, UNPARSED, UNSEEN, answer_masses
 from trex.clevr_models.interface.answers import ANSWERS
+from trex.foundation.errors import ModelError
 from trex.inference.statistics.proportion import clopper_pearson
 
 ROUNDING = 1e-9
@@ -158,7 +158,7 @@ def test_probabilities_above_1_are_refused() -> None:
         Alternative(token="red", logprob=math.log(0.9)),
         Alternative(token="blue", logprob=math.log(0.8)),
     ]
-    with pytest.raises(NotProbabilitiesError, match=r"add up to 1\.7"):
+    with pytest.raises(ModelError, match=r"add up to 1\.7"):
         answer_masses([Token(token="red", logprob=math.log(0.9), top_logprobs=listed)])
 
 

@@ -22,9 +22,9 @@ from tests.running.runs import QUERY, write_query
 from tests.serving.chat_shapes import CUBES
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.chat_model import load_chat
-from trex.clevr_models.chat.errors import SameSamplesError
 from trex.clevr_models.interface.answers import ANSWERS, UNPARSED
 from trex.clevr_models.interface.options import ModelOptions
+from trex.foundation.errors import ModelError
 from trex.inference.statistics.proportion import clopper_pearson
 
 pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
@@ -128,7 +128,7 @@ def test_samples_lie_in_their_interval_and_a_cut_distribution_does_not(folder: P
     greedy = load_chat(
         "openai:planted", ModelOptions(endpoint=url, samples=N, extra='{"min_p": 0, "top_k": 1}')
     )
-    with pytest.raises(SameSamplesError, match=r"the same reply to all 200 seeds.*top_k = 0"):
+    with pytest.raises(ModelError, match=r"the same reply to all 200 seeds.*top_k = 0"):
         greedy.bind(CUBES)
 
 

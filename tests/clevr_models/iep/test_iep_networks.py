@@ -22,12 +22,16 @@ from tests.references.iep_reference import (
     generator_shapes,
     random_state,
 )
-from trex.clevr_models.iep.baselines import BaselineSizes
-from trex.clevr_models.iep.checkpoint import Sizes, build, fill
-from trex.clevr_models.iep.config import baseline_sizes, engine_sizes, generator_sizes
-from trex.clevr_models.iep.module_network import EngineSizes
-from trex.clevr_models.iep.program_generator import GeneratorSizes
+from trex.clevr_models.iep.checkpoint import build, fill
 from trex.clevr_models.iep.programs import calls_of
+from trex.clevr_models.iep.sizes import (
+    Baseline,
+    BaselineSizes,
+    EngineSizes,
+    GeneratorSizes,
+    Sizes,
+    read_sizes,
+)
 from trex.clevr_models.iep.vocabulary import IepVocabulary
 from trex.foundation.errors import InputError
 
@@ -38,7 +42,11 @@ SMALL = ENGINE_KWARGS | {
     "feature_dim": (12, 6, 6), "module_dim": 8, "classifier_proj_dim": 10, "classifier_fc_layers": (16,),
 }  # fmt: skip
 PROGRAM = "less_than count filter_color[red] scene count relate[left] unique filter_shape[cube] scene"
-KWARGS = {"LSTM": BASELINE_KWARGS, "CNN+LSTM": CNN_KWARGS, "CNN+LSTM+SA": ATTENTION_KWARGS}
+KWARGS: dict[Baseline, dict[str, object]] = {
+    "LSTM": BASELINE_KWARGS,
+    "CNN+LSTM": CNN_KWARGS,
+    "CNN+LSTM+SA": ATTENTION_KWARGS,
+}
 
 
 def filled(sizes: Sizes, state: dict[str, Tensor]) -> nn.Module:
@@ -57,25 +65,25 @@ def parameters(shapes: dict[str, tuple[int, ...]]) -> int:
 
 
 def test_the_program_generator_has_the_published_tensors() -> None:
-    found = shapes_of(generator_sizes(GENERATOR_KWARGS, "x"))
+    found = shapes_of(read_sizes(GeneratorSizes, GENERATOR_KWARGS, "x"))
     assert found == generator_shapes() == shapes_of(GeneratorSizes())
     assert (len(found), parameters(found)) == (20, 2_510_008)
 
 
 def test_the_execution_engine_has_the_published_tensors() -> None:
-    found = shapes_of(engine_sizes(ENGINE_KWARGS, "x"))
+    found = shapes_of(read_sizes(EngineSizes, ENGINE_KWARGS, "x"))
     assert found == engine_shapes() == shapes_of(EngineSizes())
     assert (len(found), parameters(found)) == (204, 40_400_800)
 
 
 @pytest.mark.parametrize("kind", KWARGS)
-def test_the_baselines_have_the_published_tensors(kind: str) -> None:
-    assert shapes_of(baseline_sizes(kind, KWARGS[kind], "x")) == baseline_shapes(kind)
+def test_the_baselines_have_the_published_tensors(kind: Baseline) -> None:
+    assert shapes_of(read_sizes(BaselineSizes, KWARGS[kind], "x", kind)) == baseline_shapes(kind)
 
 
 def test_batch_norm_shifts_the_numbers_of_the_layers() -> None:
     settings = SMALL | {"stem_batchnorm": 1, "module_batchnorm": 1, "classifier_batchnorm": 1}
-    found = shapes_of(engine_sizes(settings, "x"))
+    found = shapes_of(read_sizes(EngineSizes, settings, "x"))
     weights = {name.removesuffix(".weight") for name in found if name.endswith(".weight")}
     assert {name for name in weights if name.startswith("stem.")} == {f"stem.{n}" for n in (0, 1, 3, 4)}
     numbers = {name for name in weights if name.startswith("classifier.")}
@@ -87,7 +95,7 @@ def test_batch_norm_shifts_the_numbers_of_the_layers() -> None:
 def test_a_multilayer_baseline_with_dropout_and_norm_is_numbered_as_published() -> None:
     """[dropout][norm], then per hidden layer linear, norm, dropout, ReLU; a last linear."""
     settings = BASELINE_KWARGS | {"fc_dims": (20, 10), "fc_use_batchnorm": True, "fc_dropout": 0.5}
-    found = shapes_of(baseline_sizes("LSTM", settings, "x"))
+    found = shapes_of(read_sizes(BaselineSizes, settings, "x", "LSTM"))
     linear = [name for name, shape in found.items() if name.startswith("classifier") and len(shape) == 2]
     assert linear == [f"classifier.{n}.weight" for n in (2, 6, 10)]
 
@@ -97,7 +105,7 @@ def engine() -> tuple[nn.Module, dict[str, Tensor], Tensor]:
     """A small engine, its weights, and features under which order and layers matter."""
     state = random_state(engine_shapes(SMALL), seed=3)
     features = torch.randn((3, 12, 6, 6), generator=torch.Generator().manual_seed(4))
-    return filled(engine_sizes(SMALL, "x"), state), state, features
+    return filled(read_sizes(EngineSizes, SMALL, "x"), state), state, features
 
 
 def is_close(a: Tensor, b: Tensor) -> bool:
@@ -147,7 +155,7 @@ def test_generated_programs_are_those_of_lstms_written_out() -> None:
     state = {name: tensor * 0 if "bias" in name else tensor for name, tensor in state.items()}
     state["decoder_rnn.weight_ih_l0"][:, :16] *= 3  # the question matters
     settings = GENERATOR_KWARGS | {"wordvec_dim": 20, "hidden_dim": 16}
-    network = filled(generator_sizes(settings, "x"), state)
+    network = filled(read_sizes(GeneratorSizes, settings, "x"), state)
     rng = np.random.default_rng(6)
     questions = [[1, *rng.integers(4, 93, 6 + i).tolist(), 2] for i in range(12)]
     found = [network.decode(question) for question in questions]  # type: ignore[operator]
@@ -164,17 +172,16 @@ def test_decoding_stops_after_the_end() -> None:
     state["decoder_linear.weight"] *= 0
     state["decoder_linear.bias"][2] = 100.0
     settings = GENERATOR_KWARGS | {"wordvec_dim": 20, "hidden_dim": 16}
-    assert filled(generator_sizes(settings, "x"), state).decode([1, 9, 2]) == (2,)  # type: ignore[operator]
+    assert filled(read_sizes(GeneratorSizes, settings, "x"), state).decode([1, 9, 2]) == (2,)  # type: ignore[operator]
     state["decoder_linear.bias"][2] = -100.0
-    assert len(filled(generator_sizes(settings, "x"), state).decode([1, 9, 2])) == 30  # type: ignore[operator]
+    assert len(filled(read_sizes(GeneratorSizes, settings, "x"), state).decode([1, 9, 2])) == 30  # type: ignore[operator]
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("kind", KWARGS)
-def test_the_baselines_compute_what_the_facts_say(kind: str) -> None:
+def test_the_baselines_compute_what_the_facts_say(kind: Baseline) -> None:
     state = random_state(baseline_shapes(kind), seed=8)
-    sizes = baseline_sizes(kind, KWARGS[kind], "x")
-    assert isinstance(sizes, BaselineSizes)
+    sizes = read_sizes(BaselineSizes, KWARGS[kind], "x", kind)
     network = filled(sizes, state)
     features = torch.randn((2, 1024, 14, 14), generator=torch.Generator().manual_seed(9))
     question = VOCABULARY.encode_question("How many cubes are there?")
@@ -195,26 +202,24 @@ def test_the_baselines_compute_what_the_facts_say(kind: str) -> None:
         ({"module_residual": False}, "module_residual is False; it must be True, the only supported value"),
         ({"classifier_downsample": "avgpool2"}, "'avgpool2'; it must be 'maxpool2'"),
         ({"classifier_dropout": 0.5}, "classifier_dropout is 0.5"),
-        ({"module_dim": 0}, "whole number from 1 to 16384"),
-        ({"module_dim": 10**12}, "whole number from 1 to 16384"),
-        ({"module_dim": "128"}, "whole number"),
-        ({"feature_dim": (1024, 14)}, "channels, height and width"),
-        ({"feature_dim": [[1024]] * 3}, "whole number"),
-        ({"stem_batchnorm": 2}, "true or false"),
+        ({"module_dim": 0}, "greater than or equal to 1"),
+        ({"module_dim": 10**12}, "less than or equal to 16384"),
+        ({"module_dim": "128"}, "valid integer"),
+        ({"feature_dim": (1024, 14)}, r"feature_dim is \(1024, 14\); field required"),
+        ({"feature_dim": [[1024]] * 3}, "valid integer"),
+        ({"stem_batchnorm": 2}, "valid boolean"),
         ({"classifier_fc_layers": range(3)}, "classifier_fc_layers is range"),
     ],
 )
 def test_settings_that_are_not_known_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        engine_sizes(SMALL | change, "engine.pt")
+        read_sizes(EngineSizes, SMALL | change, "engine.pt")
 
 
 def test_settings_that_are_missing_or_of_another_kind_are_named() -> None:
     with pytest.raises(InputError, match="lack 'module_dim'"):
-        engine_sizes({name: value for name, value in SMALL.items() if name != "module_dim"}, "x")
+        read_sizes(EngineSizes, {name: value for name, value in SMALL.items() if name != "module_dim"}, "x")
     with pytest.raises(InputError, match="are a list, not settings"):
-        generator_sizes([], "x")
-    with pytest.raises(InputError, match=r"baseline_type 'CNN' is not known .*CNN\+LSTM"):
-        baseline_sizes("CNN", BASELINE_KWARGS, "x")
+        read_sizes(GeneratorSizes, [], "x")
     with pytest.raises(InputError, match="cnn_num_res_blocks is 3"):
-        baseline_sizes("CNN+LSTM", CNN_KWARGS | {"cnn_num_res_blocks": 3}, "x")
+        read_sizes(BaselineSizes, CNN_KWARGS | {"cnn_num_res_blocks": 3}, "x", "CNN+LSTM")
