@@ -12,10 +12,12 @@ from trex.artifacts.card import read_card
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
 from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card
+from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.models import Autoencoder, DecoderRenderer, DigitClassifier
 from trex.mnist_models.networks.autoencoders import BetaVae, Vae
 from trex.mnist_models.networks.classifiers import classifier_of
 from trex.mnist_models.networks.gan import Generator
+from trex.mnist_models.pictures import DIGIT
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"
@@ -24,6 +26,21 @@ SUFFIX = ".safetensors"
 def trained_models() -> Path:
     """The default folder of `trex models train vae | gan | beta-vae | classifier`, in the user's cache."""
     return cache_root() / "digits" / "models"
+
+
+def default_network(dataset: str) -> str:
+    """The kind of classifier for a data set if its user names none."""
+    is_digit = dataset not in DATASETS or DATASETS[dataset].picture == DIGIT
+    return "classifier" if is_digit else "resnet18"
+
+
+def model_name(kind: str, dataset: str, included: tuple[int, ...], n_classes: int) -> str:
+    """The file name of a model: mnist-vae, mnist-gan-without-3, fashion-classifier-only-2-3-5-6-9."""
+    left_out = [k for k in range(n_classes) if k not in included]
+    if not left_out:
+        return f"{dataset}-{kind}"
+    word, numbers = ("without", left_out) if len(left_out) < len(included) else ("only", list(included))
+    return "-".join((dataset, kind, word, *map(str, numbers)))
 
 
 def load_classifier(spec: str, threads: int = 1) -> DigitClassifier:

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from reproduce.commands.adaptation import adda, overconfidence
+from reproduce.commands.adaptation import ADDA, OVERCONFIDENCE
 from reproduce.commands.experiments import experiment, paper
 from reproduce.commands.fid import fid
 from reproduce.commands.parity import assets, parity
@@ -22,7 +22,7 @@ app = typer.Typer(
     help="Run what the publications describe.",
     epilog=f"{NAME} trex ... is trex with two more data sets: signs and svhn.",
 )
-for command in (experiment, paper, parity, assets, adda, overconfidence, fid):
+for command in (experiment, paper, parity, assets, ADDA, OVERCONFIDENCE, fid):
     app.command()(command)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +24,8 @@ from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import Percept, channels_last
 from trex.clevr_models.percept.network import GRID
 from trex.clevr_models.percept.object_table import split_maps
+from trex.clevr_models.percept.options import TrainOptions
 from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scenes, to_pixels
-from trex.foundation.errors import InputError
 from trex.foundation.json_fields import listed
 from trex.foundation.progress import Progress, silent
 
@@ -117,49 +116,30 @@ class Settings:
     start: str  # sha256 of the initial weights, or ""
 
 
-def train(
-    dataset: Path,
-    out: Path,
-    *,
-    seed: int,
-    epochs: int,
-    device: str = "auto",
-    batch_size: int = 32,
-    limit: int | None = None,
-    start: Path | None = None,
-    progress: Progress = silent,
-) -> Path:
-    """Train on the first `limit` scenes of split "train"; return the weights' path, OUT/percept.safetensors.
+def train(options: TrainOptions, progress: Progress = silent) -> Path:
+    """Train on the scenes of split "train"; return the weights' path, OUT/percept.safetensors.
 
-    After a kill at any moment it resumes from its last checkpoint in OUT. `start` names initial weights. Every 25th
-    scene is held out for calibration. Raises InputError for bad data, RunError for another run's folder.
+    After a kill at any moment it resumes from its last checkpoint in OUT. Every 25th scene is held out for calibration.
+    Raises InputError for bad data, RunError for another run's folder.
     """
-    _check_numbers(
-        {"seed": (seed, 0), "epochs": (epochs, 1), "batch-size": (batch_size, 1), "limit": (limit or 1, 1)}
-    )
-    target = training_device(device)
-    scenes = load_scenes(dataset, "train", limit)
+    target, start = training_device(options.device), options.start
+    scenes = load_scenes(options.dataset, "train", options.limit)
     fresh = str(read_card(start)["sha256"]) if start else ""
-    settings = Settings(seed, epochs, batch_size, limit, len(scenes.numbers), fresh)
-    torch.manual_seed(seed)
+    settings = Settings(
+        options.seed, options.epochs, options.batch_size, options.limit, len(scenes.numbers), fresh
+    )
+    torch.manual_seed(options.seed)
     percept = Percept()
     if start:
         load_into(percept, expand(read_safetensors(start)), start)
     channels_last(percept.to(target))
     held = kept_out(len(scenes.numbers))
-    _fit(percept, (scenes, np.flatnonzero(~held)), settings, out, progress)
+    _fit(percept, (scenes, np.flatnonzero(~held)), settings, options.out, progress)
     percept.eval()
     calibrate(percept, scenes.take(np.flatnonzero(held)))
-    weights = out / "percept.safetensors"
+    weights = options.out / "percept.safetensors"
     write_safetensors(weights, compact(percept), {"model": "percept", "training": _history(start, settings)})
     return weights
-
-
-def _check_numbers(given: Mapping[str, tuple[int, int]]) -> None:
-    """Raise InputError for an option (its value, its minimum) that cannot train anything."""
-    for name, (value, least) in given.items():
-        if not least <= value < 1 << 31:
-            raise InputError(f"--{name} {value} is out of range; give {least} or more, below 2^31")
 
 
 def _history(start: Path | None, settings: Settings) -> list[object]:

@@ -13,7 +13,6 @@ generator's rate.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,8 +20,7 @@ import torch
 from torch import Tensor
 
 from trex.artifacts.precision import half_precision
-from trex.foundation.errors import InputError
-from trex.mnist_models.card import LATENT, MAX_LATENTS
+from trex.mnist_models.card import LATENT
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.networks.autoencoders import BetaVae, Terms, Vae
 from trex.mnist_models.networks.gan import Discriminator, Generator, discriminator_loss, generator_loss
@@ -68,16 +66,6 @@ class BetaVaeSettings(Settings):
     latent: int
     beta: float
     anneal: int
-
-
-def check_beta(latent: int, beta: float, anneal: int) -> None:
-    """Raise InputError for numbers that make no beta-VAE."""
-    if not 1 <= latent <= MAX_LATENTS:
-        raise InputError(f"latent {latent} must be 1 to {MAX_LATENTS}")
-    if not (math.isfinite(beta) and beta >= 0.0):
-        raise InputError(f"beta {beta:g} must be a number of at least 0")
-    if anneal < 1:
-        raise InputError(f"anneal {anneal} must be at least 1 step")
 
 
 def beta_loss(terms: Terms, n: int, beta: float, anneal: int, step: int) -> Tensor:

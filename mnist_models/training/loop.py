@@ -22,7 +22,6 @@ from trex.foundation.progress import Progress, silent
 from trex.mnist_models.pictures import DataSet, planes
 
 CHECKPOINT_S = 60.0
-MAX_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -67,26 +66,8 @@ class Training(NamedTuple):
     step: Callable[[Batch], dict[str, Tensor]]
 
 
-def check_number(name: str, value: int, least: int, most: int) -> None:
-    """Raise InputError unless a number is in its range."""
-    if not least <= value <= most:
-        raise InputError(f"{name} {value} is out of range; give {least} to {most:,}")
-
-
-def check_numbers(seed: int, batch_size: int, threads: int) -> None:
-    """Raise InputError for numbers of a user that cannot train anything, whatever the data."""
-    check_number("seed", seed, 0, (1 << 63) - 1)
-    check_number("batch size", batch_size, 2, (1 << 31) - 1)
-    check_number("threads", threads, 1, MAX_THREADS)
-
-
-def check_settings(settings: Settings, n_images: int) -> None:
-    """Raise InputError for settings that cannot train anything."""
-    if settings.epochs < 1 or settings.batch_size < 2 or settings.threads < 1:
-        raise InputError(
-            f"epochs {settings.epochs}, batch size {settings.batch_size} and threads {settings.threads} "
-            "must be at least 1, 2 and 1"
-        )
+def check_batch(settings: Settings, n_images: int) -> None:
+    """Raise InputError if so many pictures do not fill a batch."""
     if n_images < settings.batch_size:
         raise InputError(
             f"{n_images} pictures do not fill one batch of {settings.batch_size}; use a smaller batch size"
@@ -107,7 +88,7 @@ def fit(
     convolutions do not guarantee that. `on_epoch` takes the number of each epoch that ends, from 1, and the modules,
     which it must not change; after a kill it may be called again for an epoch that it has seen.
     """
-    check_settings(settings, len(data.images))
+    check_batch(settings, len(data.images))
     with _own_torch(settings):
         torch.manual_seed(settings.seed)
         training = make()

@@ -1,4 +1,8 @@
-"""Trains a model of this world and saves its weights with a card (`trex models train KIND`)."""
+"""Trains a model of this world and saves its weights with a card (`trex models train KIND`).
+
+The papers train VAEs for 100 epochs, classifiers for up to 100, ResNets of signs for 20 and beta-VAEs for 400 or 800;
+the other numbers are our choice.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +16,42 @@ import torch
 from torch import nn
 
 from trex.artifacts.card import Card, card_path, read_card
+from trex.artifacts.precision import training_device
 from trex.artifacts.weights import compact, expand, load_into, write_safetensors
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.progress import Progress, silent
-from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, DECODERS, LATENT
-from trex.mnist_models.datasets import DATASETS, load_data
-from trex.mnist_models.load import SUFFIX
+from trex.mnist_models.card import ARCHITECTURES, CLASSIFIERS, DECODERS, DIGIT_KINDS, KINDS, LATENT
+from trex.mnist_models.datasets import DATASETS, described, load_data
+from trex.mnist_models.load import SUFFIX, model_name, trained_models
 from trex.mnist_models.networks.autoencoders import BetaVae, Vae
-from trex.mnist_models.pictures import DataSet, chosen_classes, split_tracks, with_classes
+from trex.mnist_models.pictures import DIGIT, DataSet, chosen_classes, split_tracks, with_classes
 from trex.mnist_models.training.classifiers import classifier_training
-from trex.mnist_models.training.decoders import BetaVaeSettings, beta_vae_training, gan_training, vae_training
-from trex.mnist_models.training.loop import Settings, Training, check_settings, fit
-from trex.mnist_models.training.plan import Plan, check_plan, command, model_name, settings_of
+from trex.mnist_models.training.decoders import (
+    OTHERS,
+    PUBLISHED,
+    BetaVaeSettings,
+    beta_vae_training,
+    gan_training,
+    vae_training,
+)
+from trex.mnist_models.training.loop import Settings, Training, check_batch, fit
+from trex.mnist_models.training.options import BetaVaePlan, Plan
 from trex.mnist_models.training.quality import Figures, active_latents, classifier_figures, vae_figures
 
+EPOCHS = {"resnet18": 20, "resnet18-16": 20, "vae": 100, "gan": 8, "beta-vae": 100}
+CLASSIFIER_EPOCHS = 12
 
-def train(plan: Plan, out: Path, progress: Progress = silent) -> Path:
+
+def train(kind: str, plan: Plan, progress: Progress = silent) -> Path:
     """The path of the trained weights, OUT/NAME.safetensors, with a card beside them.
 
     After a kill at any moment it resumes from its checkpoint in OUT; a finished training is returned. InputError for
     bad data or classes, RunError if OUT holds another training of that name; both before anything is trained.
     """
-    check_plan(plan)
-    found = _data(plan)
-    settings = settings_of(plan, found.data)
-    check_settings(settings, len(found.data.images))
+    _check_kind(kind, plan)
+    found, out = _data(kind, plan), plan.out or trained_models()
+    settings = settings_of(kind, plan, found.data)
+    check_batch(settings, len(found.data.images))
     check_out(out)
     weights = out / f"{found.name}{SUFFIX}"
     if is_done(weights, settings):
@@ -48,6 +63,57 @@ def train(plan: Plan, out: Path, progress: Progress = silent) -> Path:
     return weights
 
 
+def _check_kind(kind: str, plan: Plan) -> None:
+    """Raise InputError for a kind that is not known, or makes no model of such pictures; reads no data."""
+    if kind not in KINDS:
+        raise unknown("kind of model", kind, KINDS)
+    picture = described(plan.dataset).picture
+    if kind in DIGIT_KINDS and picture != DIGIT:
+        others = ", ".join(other for other in KINDS if other not in DIGIT_KINDS)
+        raise InputError(
+            f"{kind!r} is for pictures of 28x28 in gray; {plan.dataset} has {picture[0]}x{picture[1]} with "
+            f"{picture[2]} channels: train one of {others}"
+        )
+
+
+def settings_of(kind: str, plan: Plan, data: DataSet) -> Settings:
+    """The settings of a plan on this training split."""
+    common = Settings(
+        model=kind,
+        dataset=plan.dataset,
+        data=data.sha256,
+        classes=data.names,
+        seed=plan.seed,
+        epochs=plan.epochs or EPOCHS.get(kind, CLASSIFIER_EPOCHS),
+        batch_size=plan.batch_size,
+        device=training_device(plan.device).type,
+        threads=plan.threads,
+    )
+    if not isinstance(plan, BetaVaePlan):
+        return common
+    published = PUBLISHED.get(plan.dataset, OTHERS)
+    return BetaVaeSettings(
+        **vars(common),
+        latent=plan.latent or published.latent,
+        beta=published.beta if plan.beta is None else plan.beta,
+        anneal=plan.anneal or published.anneal,
+    )
+
+
+def command(settings: Settings, plan: Plan) -> str:
+    """The command that trains these weights."""
+    kind = "classifier" if settings.model in CLASSIFIERS else settings.model
+    words = ["trex models train", kind, f"--dataset {settings.dataset}"]
+    if kind != settings.model:
+        words.append(f"--network {settings.model}")
+    if isinstance(settings, BetaVaeSettings):
+        words.append(f"--latent {settings.latent} --beta {settings.beta:g} --anneal {settings.anneal}")
+    named = (("classes", plan.classes), ("without", plan.without))
+    words += [f"--{name} {','.join(given)}" for name, given in named if given]
+    words += [f"--seed {settings.seed}", f"--epochs {settings.epochs}", f"--batch-size {settings.batch_size}"]
+    return " ".join((*words, f"--device {settings.device}", f"--threads {settings.threads}"))
+
+
 class _Data(NamedTuple):
     """The pictures to learn from, held-out tracks if there are any, the test split, and the model's name."""
 
@@ -57,12 +123,12 @@ class _Data(NamedTuple):
     name: str
 
 
-def _data(plan: Plan) -> _Data:
+def _data(kind: str, plan: Plan) -> _Data:
     data, test = (load_data(plan.dataset, split, plan.data) for split in ("train", "test"))
     included = chosen_classes(data.names, plan.classes, plan.without)
-    if plan.kind in CLASSIFIERS and len(included) < 2:
+    if kind in CLASSIFIERS and len(included) < 2:
         raise InputError(f"a classifier needs at least 2 classes; only {len(included)} is left")
-    name = model_name(plan.kind, plan.dataset, included, len(data.names))
+    name = model_name(kind, plan.dataset, included, len(data.names))
     held_out = None
     if data.groups is not None:
         split = split_tracks(data)

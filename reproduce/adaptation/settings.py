@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from reproduce.adaptation.options import AdaptationPlan
 from reproduce.datasets.domains import DOMAINS
 from trex.foundation.errors import unknown
 from trex.mnist_models.networks.classifiers import FEATURES
-from trex.mnist_models.training.loop import Settings, check_number, check_numbers
+from trex.mnist_models.training.loop import Settings
 
 VIEWS = {"logits": 10, "features": FEATURES["lenet"]}  # what it may see, and how wide that is
-STEPS = 10_000  # of either training, as published
-BATCH_SIZE = 128
-MAX_STEPS = 1_000_000_000
 DOMAIN_LABELS = ("true", "shuffled")  # shuffled: a control, from which nothing can be learned
-
-
-@dataclass(frozen=True)
-class AdaptationPlan:
-    """A source network and its adaptation; `data` is a folder of the data sets, None the usual places."""
-
-    source: str
-    target: str = "mnist"
-    seed: int = 1
-    source_steps: int = STEPS
-    steps: int = STEPS
-    batch_size: int = BATCH_SIZE
-    adversary_at: str = "logits"
-    domain_labels: str = "true"
-    device: str = "auto"
-    threads: int = 1
-    data: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +37,7 @@ class AdaptationSettings(SourceSettings):
 
 
 def check_plan(plan: AdaptationPlan) -> None:
-    """Raise InputError for names that are not known and for numbers that cannot train anything."""
+    """Raise InputError for names that are not known."""
     for what, name, known in (
         ("source domain", plan.source, DOMAINS),
         ("target domain", plan.target, DOMAINS),
@@ -66,6 +46,3 @@ def check_plan(plan: AdaptationPlan) -> None:
     ):
         if name not in known:
             raise unknown(what, name, known)
-    for what, steps in (("source steps", plan.source_steps), ("steps", plan.steps)):
-        check_number(what, steps, 1, MAX_STEPS)
-    check_numbers(plan.seed, plan.batch_size, plan.threads)

@@ -41,10 +41,10 @@ def markdown(found: Comparison) -> str:
         _confusion(found.test),
     ]
     if found.drawn:
-        request = found.request
+        options = found.options
         parts += [
-            f"**{request.draws:,} drawings of {request.generator}**, labelled by a committee of "
-            f"{len(request.committee)} networks, which sees no digit in {found.no_digit:,}. {sentence(found.drawn)}",
+            f"**{options.draws:,} drawings of {options.generator}**, labelled by a committee of "
+            f"{len(options.committee)} networks, which sees no digit in {found.no_digit:,}. {sentence(found.drawn)}",
             _runs(found.drawn),
             f"Right among the first {EACH} drawings of which a network is sure, for each digit and run:",
             _digits(found.drawn),
@@ -168,13 +168,13 @@ def _percent(value: float, interval: Interval) -> str:
 
 def comparison_json(found: Comparison) -> dict[str, object]:
     """Everything as JSON: for each set of pictures every run's figures, and the changes over the runs."""
-    request = found.request
+    options = found.options
     return {
-        "pairs": [list(pair) for pair in request.pairs],
-        "committee": list(request.committee),
-        "generator": request.generator,
-        "draws": request.draws if found.drawn else 0,
-        "seed": request.seed,
+        "pairs": [list(pair) for pair in found.pairs],
+        "committee": list(options.committee),
+        "generator": options.generator,
+        "draws": options.draws if found.drawn else 0,
+        "seed": options.seed,
         "no_digit": found.no_digit,
         "test": _set_json(found.test),
         "drawn": _set_json(found.drawn),

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from reproduce import HERE
 from reproduce.adaptation.adversarial import adaptation_training
-from reproduce.adaptation.settings import AdaptationPlan, AdaptationSettings, SourceSettings, check_plan
+from reproduce.adaptation.options import AdaptationPlan
+from reproduce.adaptation.settings import AdaptationSettings, SourceSettings, check_plan
 from reproduce.datasets.domains import load_domain
 from trex.artifacts.card import Card, read_card
 from trex.artifacts.precision import half_precision, training_device
@@ -25,7 +26,7 @@ from trex.mnist_models.networks.classifiers import LeNet
 from trex.mnist_models.pictures import DataSet
 from trex.mnist_models.published import SOURCES
 from trex.mnist_models.training.classifiers import nll_loss
-from trex.mnist_models.training.loop import Batch, Training, check_settings, fit, placed
+from trex.mnist_models.training.loop import Batch, Training, check_batch, fit, placed
 from trex.mnist_models.training.quality import classifier_figures
 from trex.mnist_models.training.train import check_out, is_done, plain
 
@@ -67,7 +68,7 @@ def train_pair(plan: AdaptationPlan, out: Path, progress: Progress = silent) -> 
     source, target = (load_domain(name, "train", plan.data) for name in (plan.source, plan.target))
     settings = _source_settings(plan, source, device)
     for data in (source, target):
-        check_settings(settings, len(data.images))
+        check_batch(settings, len(data.images))
     check_out(out)
     pair = Pair(*(out / f"{name}{SUFFIX}" for name in (source_name(plan), adapted_name(plan))))
     _train_source(plan, settings, source, pair, progress)

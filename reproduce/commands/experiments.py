@@ -114,13 +114,13 @@ def _run_and_write(
 
 def _train(words: str) -> None:
     """Train a model by the words of an experiment: returns at once if it exists, and resumes from a checkpoint."""
-    from reproduce.commands.adaptation import adda
-    from trex.commands.training import train_app
+    from reproduce.commands.adaptation import ADDA
+    from trex.commands.training import TRAIN
 
     kind, *options = shlex.split(words)
-    app, given = (typer.Typer(), options) if kind == "adda" else (train_app, [kind, *options])
+    app, given = (typer.Typer(), options) if kind == "adda" else (TRAIN, [kind, *options])
     if kind == "adda":
-        app.command()(adda)
+        app.command()(ADDA)
     note(f"{'python -m reproduce' if kind == 'adda' else 'trex models train'} {words}")
     with redirect_stdout(sys.stderr):  # standard output is reserved for the experiment's result
         typer.main.get_command(app).main(given, standalone_mode=False)

@@ -20,6 +20,7 @@ from trex.clevr_models.percept.calibrate import match
 from trex.clevr_models.percept.evaluate import Share, evaluate, question_type, write_card
 from trex.clevr_models.percept.network import PerceptNetwork
 from trex.clevr_models.percept.object_table import find_peaks
+from trex.clevr_models.percept.options import TrainOptions
 from trex.clevr_models.percept.train import Labels, grid_loss
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
 from trex.foundation.errors import InputError, RunError
@@ -71,9 +72,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(dataset: Path, out: Path, seed: int = 1, progress: Callable[..., None] = silent) -> Path:
-    return train_percept.train(
-        dataset, out, seed=seed, epochs=2, device="cpu", batch_size=8, progress=progress
-    )
+    options = TrainOptions(dataset=dataset, out=out, seed=seed, epochs=2, device="cpu", batch_size=8)
+    return train_percept.train(options, progress)
 
 
 class _Killed(Exception):
@@ -179,9 +179,9 @@ def test_scenes_are_read_while_they_are_rendered(dataset: Path, tmp_path: Path) 
 
 def test_a_folder_without_scenes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="CLEVR data set"):
-        train_percept.train(tmp_path, tmp_path / "out", seed=1, epochs=1, device="cpu")
+        train_percept.train(TrainOptions(dataset=tmp_path, out=tmp_path / "out", device="cpu"))
     with pytest.raises(InputError, match="device 'tpu'"):
-        train_percept.train(tmp_path, tmp_path / "out", seed=1, epochs=1, device="tpu")
+        train_percept.train(TrainOptions(dataset=tmp_path, out=tmp_path / "out", device="tpu"))
 
 
 def test_wilson_interval_and_question_types() -> None:

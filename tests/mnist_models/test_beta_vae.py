@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +19,9 @@ from trex.mnist_models.load import load_autoencoder, load_decoder
 from trex.mnist_models.networks import autoencoders as vae_module
 from trex.mnist_models.networks.autoencoders import BetaVae, Terms
 from trex.mnist_models.training.decoders import beta_loss
-from trex.mnist_models.training.plan import BetaVaePlan, check_plan
+from trex.mnist_models.training.options import BetaVaePlan
 from trex.mnist_models.training.quality import active_latents
-from trex.mnist_models.training.train import train
+from trex.mnist_models.training.train import settings_of, train
 
 pytestmark = pytest.mark.usefixtures("one_thread", "signs")
 GRAY, COLOR = (28, 28, 1), (32, 32, 3)
@@ -130,19 +129,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_signs(write_data(tmp_path_factory.mktemp("pictures")))
 
 
-def plan(folder: Path, dataset: str = "signs", **changes: object) -> BetaVaePlan:
-    given = BetaVaePlan(
-        "beta-vae", dataset, epochs=2, batch_size=16, device="cpu", data=folder, latent=4, anneal=4
-    )
-    return replace(given, **changes)
+def trained(folder: Path, out: Path, **changes: object) -> Path:
+    given = {"dataset": "signs", "epochs": 2, "batch_size": 16, "device": "cpu", "latent": 4, "anneal": 4}
+    return train("beta-vae", BetaVaePlan.checked(given | {"data": folder, "out": out} | changes))
 
 
 @pytest.mark.slow
 def test_with_a_mean_over_pixels_every_latent_switches_off(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = plan(folder, epochs=60, anneal=20)
-    assert read_card(train(given, tmp_path / "sum"))["figures"]["active_latents"] >= 2
+    long = {"epochs": 60, "anneal": 20}
+    assert read_card(trained(folder, tmp_path / "sum", **long))["figures"]["active_latents"] >= 2
     plain = BetaVae.terms
 
     def planted(self: BetaVae, images: Tensor) -> Terms:
@@ -150,7 +147,7 @@ def test_with_a_mean_over_pixels_every_latent_switches_off(
         return Terms(terms.surprise / images[0].numel(), terms.kl)
 
     monkeypatch.setattr(BetaVae, "terms", planted)
-    assert read_card(train(given, tmp_path / "mean"))["figures"]["active_latents"] == 0
+    assert read_card(trained(folder, tmp_path / "mean", **long))["figures"]["active_latents"] == 0
 
 
 def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> None:
@@ -167,7 +164,7 @@ def test_a_latent_is_active_if_its_mean_tells_pictures_apart(folder: Path) -> No
 
 
 def test_the_card_says_what_was_trained_and_loading_gives_both_halves(folder: Path, tmp_path: Path) -> None:
-    path = train(plan(folder, epochs=1, beta=2.0), tmp_path)
+    path = trained(folder, tmp_path, epochs=1, beta=2.0)
     card = read_card(path)
     assert path.name == "signs-beta-vae.safetensors"
     assert card["picture"] == [32, 32, 3] and card["latent"] == 4 and "research" in str(card["licence"])
@@ -183,17 +180,17 @@ def test_the_card_says_what_was_trained_and_loading_gives_both_halves(folder: Pa
     renderer = load_decoder(str(path))
     shown = renderer.render([codes.mean[1]])[0].pixels
     assert renderer.latent == 4 and shown == pytest.approx(drawn[1], abs=1e-5)
-    digits = load_decoder(str(train(plan(folder, "mnist", epochs=1), tmp_path)))
+    digits = load_decoder(str(trained(folder, tmp_path, dataset="mnist", epochs=1)))
     assert digits.render([np.zeros(4)])[0].pixels.shape == (28, 28, 1)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"latent": 0}, "latent 0 must be 1 to 1000"),
-        ({"beta": -1.0}, "beta -1 must be"),
-        ({"beta": math.inf}, "beta inf must be"),
-        ({"anneal": 0}, "anneal 0 must be at least 1"),
+        ({"latent": 0}, "latent 0: give 1 to 1,000"),
+        ({"beta": -1.0}, "beta -1.0: give 0 to"),
+        ({"beta": math.inf}, "beta inf: give 0 to"),
+        ({"anneal": 0}, "anneal 0: give 1 to"),
         ({"dataset": "sings"}, "did you mean 'signs'"),
     ],
 )
@@ -201,15 +198,12 @@ def test_numbers_that_make_no_autoencoder_are_refused(
     folder: Path, tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        train(plan(folder, **changes), tmp_path / "out")
+        trained(folder, tmp_path / "out", **changes)
     assert not (tmp_path / "out").exists()
 
 
 def test_published_numbers_stand_in_for_those_not_given(folder: Path) -> None:
-    from trex.mnist_models.training.plan import settings_of
-
     for dataset, latent, anneal in (("signs", 15, 500), ("mnist", 10, 500)):
-        given = BetaVaePlan("beta-vae", dataset, device="cpu", data=folder)
-        check_plan(given)
-        settings = settings_of(given, load_data(dataset, "train", folder))
+        given = BetaVaePlan(dataset=dataset, device="cpu", data=folder)
+        settings = settings_of("beta-vae", given, load_data(dataset, "train", folder))
         assert vars(settings) | {"latent": latent, "beta": 4.0, "anneal": anneal} == vars(settings)

@@ -52,9 +52,9 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         (["classifier", "--dataset", "fashion", "--network", "resnet"], "network 'resnet' is not known"),
         (["vae", "--dataset", "signs"], "train one of lenet, resnet18, resnet18-16, beta-vae"),
         (["beta-vae", "--dataset", "signs"], "has neither gtsrb32_train_every3rd.npz nor"),
-        (["beta-vae", "--dataset", "fashion", "--latent", "0"], "latent 0 must be"),
-        (["beta-vae", "--dataset", "fashion", "--seed", "-1"], "seed -1 is out of range; give 0 to 9,223"),
-        (["vae", "--dataset", "fashion", "--threads", "1025"], "threads 1025 is out of range"),
+        (["beta-vae", "--dataset", "fashion", "--latent", "0"], "--latent 0: give 1 to 1,000"),
+        (["beta-vae", "--dataset", "fashion", "--seed", "-1"], "--seed -1: give 0 to 9,223"),
+        (["vae", "--dataset", "fashion", "--threads", "1025"], "--threads 1025: give 1 to 1,024"),
     ],
 )
 def test_bad_input_ends_with_2_before_anything_is_written(

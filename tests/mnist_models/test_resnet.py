@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,10 @@ from trex.artifacts.card import card_path, read_card
 from trex.foundation.errors import InputError, ModelError
 from trex.mnist_models.card import CLASSIFIERS, DIGIT_KINDS, KINDS, parse_card
 from trex.mnist_models.datasets import load_data
-from trex.mnist_models.load import load_classifier
+from trex.mnist_models.load import default_network, load_classifier
 from trex.mnist_models.networks.classifiers import Block, ResNet18, classifier_of
 from trex.mnist_models.pictures import from_planes, planes, split_tracks
-from trex.mnist_models.training.plan import Plan, default_network
+from trex.mnist_models.training.options import Plan
 from trex.mnist_models.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread", "signs")
@@ -28,9 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_signs(tmp_path_factory.mktemp("signs"))
 
 
-def plan(folder: Path, **changes: object) -> Plan:
-    given = Plan("resnet18-16", "signs", epochs=1, batch_size=16, device="cpu", data=folder)
-    return replace(given, **changes)
+def trained(folder: Path, out: Path, kind: str = "resnet18-16", **changes: object) -> Path:
+    given = {"dataset": "signs", "epochs": 1, "batch_size": 16, "device": "cpu", "data": folder, "out": out}
+    return train(kind, Plan.checked(given | changes))
 
 
 def test_parameter_counts_follow_from_the_layers() -> None:
@@ -72,7 +71,7 @@ def test_layouts_are_inverse_and_keep_rows_columns_and_channels() -> None:
 
 @pytest.mark.slow
 def test_a_resnet_learns_made_signs_and_its_card_is_true(folder: Path, tmp_path: Path) -> None:
-    path = train(plan(folder, epochs=12, batch_size=12), tmp_path)
+    path = trained(folder, tmp_path, epochs=12, batch_size=12)
     card = read_card(path)
     assert path.stem == "signs-resnet18-16" and card["picture"] == [32, 32, 3] and len(card["labels"]) == 43
     figures = card["figures"]
@@ -101,7 +100,7 @@ def test_held_out_tracks_are_not_learned(
         return plain(make, data, *rest)
 
     monkeypatch.setattr(training, "fit", watched)
-    train(plan(folder), tmp_path)
+    trained(folder, tmp_path)
     assert len(seen) == 48 and len(set(seen)) == 16  # of 60 frames of 20 signs
 
 
@@ -111,7 +110,7 @@ def test_every_kind_has_a_network_and_digit_kinds_refuse_signs(folder: Path, tmp
         assert classifier_of(kind, 7, picture).eval()(torch.rand(2, picture[2], *picture[:2])).shape == (2, 7)
     for kind in DIGIT_KINDS:
         with pytest.raises(InputError, match=f"{kind!r} is for pictures of 28x28 in gray; signs has 32x32"):
-            train(plan(folder, kind=kind), tmp_path / "out")
+            trained(folder, tmp_path / "out", kind)
     assert not (tmp_path / "out").exists()
     assert default_network("signs") == "resnet18" and default_network("mnist") == "classifier"
 
@@ -149,5 +148,5 @@ def test_a_class_without_held_out_tracks_is_trained_all_the_same(folder: Path, t
     held = set(data.labels[split_tracks(data).held_out].tolist())
     assert held < set(range(CLASSES))  # four tracks of twenty: a class has none
     (missing,) = set(range(CLASSES)) - held
-    found = train(plan(folder, classes=(str(missing), "42"), batch_size=4), tmp_path)
+    found = trained(folder, tmp_path, classes=(str(missing), "42"), batch_size=4)
     assert "held_out" not in read_card(found)["figures"]

@@ -10,11 +10,11 @@ import typer
 from typer.core import TyperGroup
 
 from reproduce.adaptation.train import WEIGHTS
-from reproduce.commands.adaptation import adda
+from reproduce.commands.adaptation import ADDA
 from reproduce.experiments.experiment_file import QUERIES, cells, read_experiment
 from tests.references.official_clevr import data_file
 from trex.artifacts.card import read_card
-from trex.commands.training import train_app
+from trex.commands.training import TRAIN
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
 from trex.mnist_models.training.quality import classifier_figures
@@ -66,9 +66,9 @@ def test_the_experiment_of_svhn_has_the_published_values() -> None:
 
 
 def test_what_the_experiments_train_first_is_a_command() -> None:
-    group, single = typer.main.get_command(train_app), typer.Typer()
+    group, single = typer.main.get_command(TRAIN), typer.Typer()
     assert isinstance(group, TyperGroup)
-    single.command()(adda)
+    single.command()(ADDA)
     commands = {**group.commands, "adda": typer.main.get_command(single)}
     for path in QUERIES.glob("*.toml"):
         experiment = read_experiment(path)

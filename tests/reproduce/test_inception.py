@@ -30,7 +30,8 @@ from trex.foundation.errors import InputError
 from trex.mnist_models.card import LATENT
 from trex.mnist_models.datasets import load_data
 from trex.mnist_models.load import load_classifier
-from trex.mnist_models.training.train import Plan, train
+from trex.mnist_models.training.options import Plan
+from trex.mnist_models.training.train import train
 
 PLACES = [0, 256, 320, 512, 768, 1088, 1855, 1856, 2047]
 # What torch-fidelity 0.4.0's FeatureExtractorInceptionV3 gives with the weights and pictures below, at these places.
@@ -170,9 +171,11 @@ def test_real_pictures_are_chosen_at_even_distances(tmp_path: Path) -> None:
 
 def test_a_card_holds_both_fids_of_its_own_classes(tmp_path: Path) -> None:
     folder, out = write_data(tmp_path / "data"), tmp_path / "out"
-    plan = Plan("vae", "mnist", without=("3", "4"), epochs=1, batch_size=20, device="cpu", data=folder)
-    lenet = load_classifier(str(train(replace(plan, kind="lenet", without=()), out)))
-    decoder = train(plan, out)
+    plan = Plan(
+        dataset="mnist", without=("3", "4"), epochs=1, batch_size=20, device="cpu", data=folder, out=out
+    )
+    lenet = load_classifier(str(train("lenet", plan.changed(without=()))))
+    decoder = train("vae", plan)
     weights, before = decoder.read_bytes(), read_card(decoder)
     for features in (
         replace(classifier_features(lenet), pictures=40),

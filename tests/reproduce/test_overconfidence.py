@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reproduce.adaptation.compare import Comparison, Request, committee_truth, compare
+from reproduce.adaptation.compare import Comparison, committee_truth, compare
 from reproduce.adaptation.measures import DIGITS, NO_DIGIT, Answers, Contrast, Floats
+from reproduce.adaptation.options import CompareOptions
 from reproduce.adaptation.table import _digits, comparison_json, markdown, sentence, verdict
 from tests.reproduce.command_line import reproduce, reproduced
 from tests.running.command_line import refused
@@ -100,10 +101,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def comparison(folder: Path) -> Comparison:
-    request = Request(
-        (("mnist-classifier", "mnist-classifier"),), ("mnist-classifier",), "mnist-vae", 40, 0, folder
+    options = CompareOptions(
+        pairs=(SAME,), committee=("mnist-classifier",), generator="mnist-vae", draws=40, data=folder
     )
-    return compare(request, lambda *_: None)
+    return compare(options, lambda *_: None)
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -132,12 +133,10 @@ def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> N
         reproduce("overconfidence", other, "--data", folder), "fashion-classifier is a classifier of T-shirt"
     )
     refused(reproduce("overconfidence", SAME, "--data", folder, "--member", "nobody"), "digit model 'nobody'")
-    refused(
-        reproduce("overconfidence", SAME, "--data", folder, "--draws", 0), "0 draws; both must be at least 1"
-    )
+    refused(reproduce("overconfidence", SAME, "--data", folder, "--draws", 0), "--draws 0: give 1 to 1")
     drawn = ("overconfidence", SAME, "--data", folder, "--member", "mnist-classifier", "--seed", -1)
-    refused(reproduce(*drawn), "seed -1 is out of range")
-    refused(reproduce(*drawn[:-2], "--draws", 10**30), "draws 1", "give 1 to 1,000,000")
+    refused(reproduce(*drawn), "--seed -1: give 0 to")
+    refused(reproduce(*drawn[:-2], "--draws", 10**30), "--draws 1", "give 1 to 1,000,000")
     garments = ("--member", "mnist-classifier", "--draws", 2, "--generator", "fashion-vae")
     refused(reproduce("overconfidence", SAME, "--data", folder, *garments), "draws pictures of fashion")
     refused(reproduce("overconfidence", SAME, SAME, "--data", folder), "a pair is given twice")

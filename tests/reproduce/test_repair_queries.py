@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reproduce.experiments.experiment_file import QUERIES
-from trex.mnist_models.training.plan import model_name
+from trex.mnist_models.load import model_name
 from trex.repair.settings import chosen_table, repair_path, repair_query
 
 REPAIRS = QUERIES / "repair"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from reproduce.adaptation.settings import AdaptationPlan
+from reproduce.adaptation.options import AdaptationPlan
 from reproduce.adaptation.train import Pair, read_lenet, train_pair
 from reproduce.datasets import typeset
 from reproduce.datasets.optdigits import optdigits
@@ -45,8 +44,15 @@ def few_typeset(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
 
 
 def plan(folder: Path, /, **changes: Any) -> AdaptationPlan:
-    given = AdaptationPlan("typeset", source_steps=6, steps=5, batch_size=16, device="cpu", data=folder)
-    return replace(given, **changes)
+    given = {
+        "source": "typeset",
+        "source_steps": 6,
+        "steps": 5,
+        "batch_size": 16,
+        "device": "cpu",
+        "data": folder,
+    }
+    return AdaptationPlan.checked(given | changes)
 
 
 def hashes(pair: Pair) -> tuple[object, object]:
@@ -169,9 +175,9 @@ def test_the_adaptation_starts_with_the_source_weights_as_saved(folder: Path, tm
         ({"source": "svhn"}, r"has no train_32x32\.mat"),
         ({"adversary_at": "pixels"}, "view of the adversary 'pixels'"),
         ({"domain_labels": "none"}, "kind of domain labels 'none'"),
-        ({"steps": 0}, "steps 0 is out of range; give 1 to"),
-        ({"source_steps": 10**30}, "source steps 1"),
-        ({"seed": -1}, "seed -1 is out of range"),
+        ({"steps": 0}, "steps 0: give 1 to"),
+        ({"source_steps": 10**30}, "source_steps 1"),
+        ({"seed": -1}, "seed -1: give 0 to"),
         ({"threads": 10**30}, "threads 1"),
         ({"batch_size": 70}, "60 pictures do not fill one batch of 70"),
         ({"device": "tpu"}, "device 'tpu'"),

@@ -5,38 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from trex.commands.shell.options import RunPath
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.result import Printed, note
+from trex.commands.verb import Session, Verb
+from trex.foundation.options import Option, Options
 from trex.foundation.words import counted
 
 
-def export(
-    run: RunPath,
-    form: Annotated[
-        str, typer.Option("--format", help="clevr, parquet, hf, coco, fiftyone, or an installed one.")
-    ] = "clevr",
-    out: Annotated[
-        Path | None, typer.Option(help="A new or empty folder; RUN/export-FORMAT if not given.")
-    ] = None,
+class ExportOptions(Options):
+    """The run, and the data set to write."""
+
+    run: Annotated[
+        Path,
+        Option(
+            "A run folder, which `trex find` prints first.", metavar="RUN", complete="runs", is_argument=True
+        ),
+    ]
+    format: Annotated[str, Option("clevr, parquet, hf, coco, fiftyone, or an installed one.")] = "clevr"
+    out: Annotated[Path | None, Option("A new or empty folder; RUN/export-FORMAT if not given.")] = None
     edits: Annotated[
         bool | None,
-        typer.Option(
-            "--edits/--no-edits", help="Include the edited scenes of `trex explain`, if there are some."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+        Option("Include the edited scenes of `trex explain`, if there are some.", ("--edits/--no-edits",)),
+    ] = None
+
+
+def export(options: ExportOptions, session: Session) -> Printed:
     """Write the hits of a run, and the edited scenes if it is explained, as a data set."""
     from trex.export.export import export as export_run
 
-    done = export_run(run, form, out, edits)
+    done = export_run(options.run, options.format, options.out, options.edits)
     if done.unanswered:
         note(f"note: the question has no true answer on {done.unanswered} of the scenes")
     scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
     document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
-    print_result(document, f"{scenes}\n{form}: {done.out}", as_json)
+    return Printed(document, f"{scenes}\n{options.format}: {done.out}")
 
 
-COMMAND = export
+VERB = Verb(ExportOptions, export, kept="nothing was written")

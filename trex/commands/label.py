@@ -2,106 +2,124 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
-import typer
+from pydantic import model_validator
 
-from trex.commands.shell.options import Port, Token, refuse
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.result import Printed, note
+from trex.commands.verb import Session, Verb
+from trex.foundation.options import Option, Options
+from trex.query.verb_options import Port, Token
 
 if TYPE_CHECKING:
+    from trex.labelling.pages import Address
+    from trex.labelling.survey import Shown
     from trex.trials.baseline.files import StoredBaseline
 
 
-def label(
-    ctx: typer.Context,
+class LabelOptions(Options):
+    """Whose pictures people label, and whether their page is served, exported, or its votes are added."""
+
     folder: Annotated[
         Path,
-        typer.Argument(
+        Option(
+            "A repair, or a baseline: --out of `trex baseline`, or test-set in an experiment's folder.",
             metavar="FOLDER",
-            help=(
-                "A repair, or a baseline: --out of `trex baseline`, or test-set in an experiment's folder."
-            ),
+            is_argument=True,
         ),
-    ],
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on which people label, on this machine.")
-    ] = False,
-    port: Port = None,
-    token: Token = None,
+    ]
+    serve: Annotated[bool, Option("Serve the page on which people label, on this machine.", ("--serve",))] = (
+        False
+    )
+    port: Port = None
+    token: Token = None
     export: Annotated[
-        Path | None,
-        typer.Option(metavar="PAGE", help="Write the page on which people label as one HTML file."),
-    ] = None,
+        Path | None, Option("Write the page on which people label as one HTML file.", metavar="PAGE")
+    ] = None
     votes: Annotated[
         Path | None,
-        typer.Option(
-            help="Add the marks of a baseline from a CSV file with the columns picture, annotator, label."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+        Option("Add the marks of a baseline from a CSV file with the columns picture, annotator, label."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> Self:
+        if self.serve:
+            self.refuse(["export", "votes"], "--serve only collects votes; count them afterwards")
+        else:
+            is_typed = self.token != os.environ.get(
+                "TREX_TOKEN"
+            )  # who has set that for all pages gave no option
+            self.refuse(["port", "token"] if is_typed else ["port"], "only the served page (--serve) has it")
+        if self.export is not None:
+            self.refuse(["votes"], "--export only writes the page; add its votes afterwards")
+        return self
+
+
+def label(options: LabelOptions, session: Session) -> Printed:
     """Let people label the pictures of a repair, or mark a baseline's mistakes as wrong labels or real mistakes.
 
     Without options, say how many votes there are; a baseline is then counted with and without wrong labels.
     """
-    from trex.labelling.pages import check_page_path, check_serving, votes_words, write_page
-    from trex.labelling.pages import serve as serve_page
-    from trex.labelling.polls import is_repair, marking, read_marking, read_shown, take_votes, write_marks
+    from trex.labelling.pages import check_page_path, check_serving
+    from trex.labelling.polls import is_repair
+
+    if options.export is not None:
+        check_page_path(options.export)
+    address = check_serving(options.port, options.token) if options.serve else None
+    kind = _of_repair if is_repair(options.folder) else _of_baseline
+    return kind(options, address)
+
+
+def _of_repair(options: LabelOptions, address: Address | None) -> Printed:
+    from trex.labelling.pages import serve, votes_words
+    from trex.labelling.polls import read_shown
     from trex.labelling.votes import stored_tally
     from trex.repair.folder import open_repair
 
-    if serve:
-        refuse(ctx, ["export", "votes"], "--serve only collects votes; count them afterwards")
-    else:
-        refuse(ctx, ["port", "token"], "only the served page (--serve) has it")
-    if export is not None:
-        refuse(ctx, ["votes"], "--export only writes the page; add its votes afterwards")
-        check_page_path(export)
-    address = check_serving(port, token) if serve else None
-    if is_repair(folder):
-        count = f"trex repair label {folder} --votes FILE.csv"
-        refuse(ctx, ["votes"], f"the votes of a repair are counted with: {count}")
-        with open_repair(folder) as opened:
-            shown = read_shown(opened)
-            if export is not None:
-                write_page(export, shown)
-                _print_export(export, count, as_json)
-                return
-            if address is not None:
-                cast = serve_page(folder, shown, address, note)
-            else:
-                cast = {name: len(each) for name, each in stored_tally(folder, shown).votes.items()}
-        document = {"folder": str(folder), "votes": cast, "pictures": len(shown.pictures)}
-        print_result(document, votes_words(cast, shown, folder), as_json)
-        return
-    if export is not None:
-        write_page(export, read_marking(folder).shown)
-        _print_export(export, f"trex label {folder} --votes FILE.csv", as_json)
-        return
+    folder = options.folder
+    count = f"trex repair label {folder} --votes FILE.csv"
+    options.refuse(["votes"], f"the votes of a repair are counted with: {count}")
+    with open_repair(folder) as opened:
+        shown = read_shown(opened)
+        if options.export is not None:
+            return _exported(options.export, shown, count)
+        if address is not None:
+            cast = serve(folder, shown, address, note)
+        else:
+            cast = {name: len(each) for name, each in stored_tally(folder, shown).votes.items()}
+    document = {"folder": str(folder), "votes": cast, "pictures": len(shown.pictures)}
+    return Printed(document, votes_words(cast, shown, folder))
+
+
+def _of_baseline(options: LabelOptions, address: Address | None) -> Printed:
     from trex.foundation.words import counted
+    from trex.labelling.pages import serve
+    from trex.labelling.polls import marking, read_marking, take_votes, write_marks
     from trex.trials.baseline.files import summary_json
 
+    folder = options.folder
+    if options.export is not None:
+        return _exported(options.export, read_marking(folder).shown, f"trex label {folder} --votes FILE.csv")
     with marking(folder) as found:
         if address is not None:
-            serve_page(found.place, found.shown, address, note)
-        if votes is not None:
-            new = take_votes(found, votes)
-            note(f"{counted(new, 'new mark')} from {votes}")
+            serve(found.place, found.shown, address, note)
+        if options.votes is not None:
+            new = take_votes(found, options.votes)
+            note(f"{counted(new, 'new mark')} from {options.votes}")
         done = write_marks(found)
-    print_result(
-        {"folder": str(folder), **summary_json(done.baselines, done.problems)}, _marks_words(done), as_json
-    )
+    return Printed({"folder": str(folder), **summary_json(done.baselines, done.problems)}, _words(done))
 
 
-def _print_export(page: Path, then: str, as_json: bool) -> None:
-    print_result(
-        {"page": str(page)}, f"page: {page}\nits answers are downloaded as CSV; then: {then}", as_json
-    )
+def _exported(page: Path, shown: Shown, then: str) -> Printed:
+    from trex.labelling.pages import write_page
+
+    write_page(page, shown)
+    return Printed({"page": str(page)}, f"page: {page}\nits answers are downloaded as CSV; then: {then}")
 
 
-def _marks_words(done: StoredBaseline) -> str:
+def _words(done: StoredBaseline) -> str:
     """A line for each query with mistakes, one for all queries, and how to go on."""
     from trex.trials.baseline.baseline import count_marks
     from trex.trials.baseline.page import PAGE, mark_words
@@ -115,4 +133,4 @@ def _marks_words(done: StoredBaseline) -> str:
     return "\n".join(lines)
 
 
-COMMAND = label
+VERB = Verb(LabelOptions, label, kept="every vote is kept")

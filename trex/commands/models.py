@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
+from pydantic import model_validator
 
-from trex.commands.shell.options import Endpoint, MaxRequests, TrustRemoteCode, model_options, refuse
-from trex.commands.shell.progress import display_until_stopped
-from trex.commands.shell.result import AsJson, print_result
-from trex.commands.training import train_app
-from trex.foundation.errors import OURS, InputError, unknown
+from trex.commands.shell.result import Printed
+from trex.commands.training import TRAIN
+from trex.commands.verb import Session, Verb
+from trex.foundation.errors import InputError, unknown
+from trex.foundation.options import Option, Options
 from trex.foundation.percent import percent, percent_interval
+from trex.query.verb_options import Endpoint, MaxRequests, TrustRemoteCode, about_model
 
 if TYPE_CHECKING:
     from trex.trials.accuracy import AccuracyCheck, AccuracyShare
 
     Measured = tuple[str, str, AccuracyShare]  # source, type, accuracy
 
-models_app = typer.Typer(no_args_is_help=True, help="List, fetch, convert, verify and train models.")
 FETCHED = ("relation-network", "iep", "resnet101")
 MIB = 1 << 20
 
 
-@models_app.command("list")
-def models_list(as_json: AsJson = False) -> None:
+def models_list(options: Options, session: Session) -> Printed:
     """List the available models and those that can be fetched."""
     from trex.clevr_models.fetch import list_models
     from trex.clevr_models.iep.fetch import list_iep
@@ -36,120 +37,123 @@ def models_list(as_json: AsJson = False) -> None:
     lines = [f"{name}  {path if is_there else _how_to_fetch(name)}" for name, path, is_there in found]
     words = "\n".join(["shipped", *lines, f"Forms of --model: {forms()}."])
     models = [{"name": name, "path": str(path), "is_there": is_there} for name, path, is_there in found]
-    print_result([{"name": "shipped", "path": None, "is_there": True}, *models], words, as_json)
+    return Printed([{"name": "shipped", "path": None, "is_there": True}, *models], words)
 
 
 def _how_to_fetch(name: str) -> str:
     return f"not fetched; run trex models fetch {name.partition(':')[0]}"
 
 
-@models_app.command("fetch")
-def models_fetch(
-    name: Annotated[str, typer.Argument(help="relation-network, iep or resnet101.")],
+class FetchOptions(Options):
+    """A published model, and its file if it is on this machine."""
+
+    name: Annotated[str, Option("relation-network, iep or resnet101.", is_argument=True)]
     source: Annotated[
-        Path | None, typer.Option("--from", help="The published file, or a folder that contains it.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+        Path | None, Option("The published file, or a folder that contains it.", ("--from",))
+    ] = None
+
+
+def models_fetch(options: FetchOptions, session: Session) -> Printed:
     """Fetch a published model from its own address, or take it from files; checked by sha256.
 
     An interrupted download resumes.
     """
     from trex.clevr_models.fetch import fetch_relation_network
     from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet
-    from trex.pages.display import Display
 
+    name, source = options.name, options.source
     if source is not None and not source.exists():
         raise InputError(f"--from {source} does not exist; give the published file, or a folder with it")
     if name not in FETCHED:
         raise unknown("model", name, FETCHED)
-    with Display() as display:
 
-        def mebibytes(step: str, done: int, total: int | None, /, *facts: str) -> None:
-            display.show(f"MiB of {name}", done // MIB, total // MIB if total else None)
+    def mebibytes(step: str, done: int, total: int | None, /, *facts: str) -> None:
+        session.display.show(f"MiB of {name}", done // MIB, total // MIB if total else None)
 
-        if name == "relation-network":
-            paths = fetch_relation_network(source, progress=display.show)
-        else:
-            paths = (
-                fetch_iep(source, progress=mebibytes)
-                if name == "iep"
-                else [fetch_resnet(source, progress=mebibytes)]
-            )
-    made = [str(path) for path in paths]
-    print_result({"weights": made}, "\n".join(made), as_json)
+    if name == "relation-network":
+        paths = fetch_relation_network(source, progress=session.display.show)
+    elif name == "iep":
+        paths = fetch_iep(source, progress=mebibytes)
+    else:
+        paths = [fetch_resnet(source, progress=mebibytes)]
+    weights = [str(path) for path in paths]
+    return Printed({"weights": weights}, "\n".join(weights))
 
 
-@models_app.command("convert")
-def models_convert(
-    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint of a released CLEVR model, .pt.")],
-    out: Annotated[Path, typer.Argument(help="The .safetensors to write; its card comes beside it.")],
-    as_json: AsJson = False,
-) -> None:
+class ConvertOptions(Options):
+    """A released checkpoint, and where its weights go."""
+
+    checkpoint: Annotated[Path, Option("A checkpoint of a released CLEVR model, .pt.", is_argument=True)]
+    out: Annotated[Path, Option("The .safetensors to write; its card comes beside it.", is_argument=True)]
+
+
+def models_convert(options: ConvertOptions, session: Session) -> Printed:
     """Convert a program generator, execution engine or baseline of 2017 to safetensors with a card."""
     from trex.clevr_models.iep.checkpoint import convert
 
-    kind = convert(checkpoint, out)
-    print_result({"kind": kind, "weights": str(out)}, f"{kind}: {out}", as_json)
+    kind = convert(options.checkpoint, options.out)
+    return Printed({"kind": kind, "weights": str(options.out)}, f"{kind}: {options.out}")
 
 
-@models_app.command("verify")
-def models_verify(
-    ctx: typer.Context,
+class VerifyOptions(Options):
+    """A model, and the pictures on which its accuracy is measured."""
+
     name: Annotated[
-        str, typer.Argument(help="A model that `trex models list` names; with --dataset, any --model.")
-    ],
-    dataset: Annotated[
-        Path | None,
-        typer.Option(help="Measure its accuracy on this folder in CLEVR's layout."),
-    ] = None,
-    endpoint: Endpoint = None,
-    max_requests: MaxRequests = None,
-    trust_remote_code: TrustRemoteCode = False,
-    split: Annotated[
-        list[str] | None, typer.Option(help="With --dataset: only this split, e.g. val. Repeatable.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="With --dataset: use only this many pictures.")] = None,
+        str,
+        Option("A model that `trex models list` names; with --dataset, any --model.", is_argument=True),
+    ]
+    dataset: Annotated[Path | None, Option("Measure its accuracy on this folder in CLEVR's layout.")] = None
+    endpoint: Endpoint = None
+    max_requests: MaxRequests = None
+    trust_remote_code: TrustRemoteCode = False
+    splits: Annotated[
+        tuple[str, ...], Option("With --dataset: only this split, e.g. val. Repeatable.", ("--split",))
+    ] = ()
+    limit: Annotated[int | None, Option("With --dataset: use only this many pictures.")] = None
     phrased: Annotated[
         bool,
-        typer.Option(
-            "--phrased",
-            help="With --dataset: also use one question of every zero-hop and one-hop family per scene.",
+        Option(
+            "With --dataset: also use one question of every zero-hop and one-hop family per scene.",
+            ("--phrased",),
         ),
-    ] = False,
-    published: Annotated[
-        float | None, typer.Option(help="With --dataset: the published accuracy, e.g. 0.936.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+    ] = False
+    published: Annotated[float | None, Option("With --dataset: the published accuracy, e.g. 0.936.")] = None
+
+    @model_validator(mode="after")
+    def _measures_on_pictures(self) -> Self:
+        if self.dataset is None:
+            others = [name for name in type(self).model_fields if name not in ("name", "dataset")]
+            self.refuse(others, "only a measurement on pictures uses it; add --dataset DIR")
+        return self
+
+
+@dataclass(frozen=True)
+class Verified(Printed):
+    """A verified model; `fault` says that its accuracy is too low, "" if it is not."""
+
+    fault: str = ""
+
+
+def models_verify(options: VerifyOptions, session: Session) -> Verified:
     """Check a model's weights against the sha256 on its card; with --dataset, its accuracy against the published one.
 
     The result is stored with the sha256 of the weights and appears in the reports of runs with exactly these
     weights. Exits with 1 if the accuracy check fails.
     """
-    name = "relation-network:ir" if name == "relation-network" else name
-    if dataset is None:
-        why = "only a measurement on pictures uses it; add --dataset DIR"
-        refuse(
-            ctx,
-            ("endpoint", "max_requests", "trust_remote_code", "split", "limit", "phrased", "published"),
-            why,
-        )
+    name = "relation-network:ir" if options.name == "relation-network" else options.name
+    if options.dataset is None:
         good = _check_weights(name)
-        print_result({"model": name, "good": good}, f"{name}: {good}", as_json)
-        return
+        return Verified({"model": name, "good": good}, f"{name}: {good}")
     from trex.datasets.clevr_questions import QuestionOptions
     from trex.trials.accuracy import FAILED
     from trex.trials.verify import verify
     from trex.worlds.world import open_model
 
-    with display_until_stopped("every answer is kept") as display:
-        options = QuestionOptions(tuple(split or ()), limit, phrased)
-        model = open_model(name, model_options(endpoint, max_requests, trust_remote_code))
-        check = verify(model, dataset, options, display.show, published)
-    print_result({**asdict(check), "outcome": check.outcome}, _text(check), as_json)
-    if check.outcome == FAILED:
-        raise typer.Exit(OURS)
+    questions = QuestionOptions(options.splits, options.limit, options.phrased)
+    model = open_model(name, about_model(options))
+    check = verify(model, options.dataset, questions, session.display.show, options.published)
+    fault = "the accuracy check failed" if check.outcome == FAILED else ""
+    return Verified({**asdict(check), "outcome": check.outcome}, _text(check), fault)
 
 
 def _check_weights(name: str) -> str:
@@ -193,6 +197,17 @@ def _text(check: AccuracyCheck) -> str:
     return "\n".join([*lines, *check.sentences()])
 
 
-models_app.add_typer(train_app, name="train")
+COMMAND = typer.Typer(no_args_is_help=True, help="List, fetch, convert, verify and train models.")
 
-COMMAND = models_app
+
+def _add(name: str, options: type[Options], do: Callable[..., Printed], kept: str) -> None:
+    COMMAND.command(name)(Verb(options, do, kept).command())
+
+
+_add("list", Options, models_list, "")
+_add("fetch", FetchOptions, models_fetch, "what was downloaded is kept")
+_add("convert", ConvertOptions, models_convert, "nothing was written")
+COMMAND.command("verify")(
+    Verb(VerifyOptions, models_verify, "every answer is kept", fault=lambda done: done.fault).command()
+)
+COMMAND.add_typer(TRAIN, name="train")

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import json
+from collections.abc import Callable
 
 import typer
 
-from trex.commands.digits import beta_vae, classifier, gan, vae
-from trex.commands.shell.progress import display_until_stopped
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.clevr_models.percept.options import TrainOptions
+from trex.commands.shell.result import Printed
+from trex.commands.verb import Session, Verb
+from trex.foundation.errors import unknown
+from trex.foundation.options import Options
+from trex.mnist_models.training.options import BetaVaePlan, ClassifierPlan, Plan
 
-train_app = typer.Typer(
+KEPT = "the training up to its last checkpoint is kept"
+TRAIN = typer.Typer(
     no_args_is_help=True, help="Train the shipped models, and generators and classifiers of other data."
 )
 
-OUT = typer.Option(help="The folder to write to; existing content is kept and resumed.")
 
-
-@train_app.command("clevr")
-def train_clevr(
-    dataset: Annotated[Path, typer.Option(help="A folder that `trex render dataset` has made.")],
-    out: Annotated[Path, OUT],
-    seed: Annotated[int, typer.Option(help="Seed of the weights and of the order of the data.")] = 1,
-    epochs: Annotated[int, typer.Option(help="Passes over the data.")] = 8,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    batch_size: Annotated[int, typer.Option(help="Pictures per step.")] = 32,
-    limit: Annotated[int | None, typer.Option(help="Use only this many training scenes.")] = None,
-    start: Annotated[Path | None, typer.Option(help="Initial weights.")] = None,
-    as_json: AsJson = False,
-) -> None:
+def train_clevr(options: TrainOptions, session: Session) -> Printed:
     """Train the model that ships with trex; after a kill, the same command resumes.
 
     If the data set has a split "val", its accuracies are printed and written to the card beside the weights.
@@ -38,29 +29,59 @@ def train_clevr(
     from trex.clevr_models.percept.evaluate import evaluate, write_card
     from trex.clevr_models.percept.train import train
 
-    note(f"writing to {out}")
-    with display_until_stopped("the training up to its last checkpoint is kept") as display:
-        weights = train(
-            dataset,
-            out,
-            seed=seed,
-            epochs=epochs,
-            device=device,
-            batch_size=batch_size,
-            limit=limit,
-            start=start,
-            progress=display.show,
-        )
+    session.begin(options.out)
+    weights = train(options, session.display.show)
     words = ""
-    if (dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
-        report = evaluate(weights, dataset)
-        write_card(weights, dataset, report)
+    if (options.dataset / "scenes" / "CLEVR_val_scenes.json").is_file():
+        report = evaluate(weights, options.dataset)
+        write_card(weights, options.dataset, report)
         words = f"{report.text()}\n"
-    document = {"weights": str(weights), "card": read_card(weights)}
-    print_result(document, f"{words}weights: {weights}", as_json)
+    return Printed({"weights": str(weights), "card": read_card(weights)}, f"{words}weights: {weights}")
 
 
-train_app.command("vae")(vae)
-train_app.command("gan")(gan)
-train_app.command("beta-vae")(beta_vae)
-train_app.command("classifier")(classifier)
+def vae(plan: Plan, session: Session) -> Printed:
+    """Train a variational autoencoder with 5 latents; after a kill, the same command resumes."""
+    return _trained("vae", plan, session)
+
+
+def gan(plan: Plan, session: Session) -> Printed:
+    """Train a generative adversarial network with 5 latents; after a kill, the same command resumes."""
+    return _trained("gan", plan, session)
+
+
+def beta_vae(plan: BetaVaePlan, session: Session) -> Printed:
+    """Train the beta-VAE of Defuse, a generator for `trex repair`; after a kill, the same command resumes."""
+    return _trained("beta-vae", plan, session)
+
+
+def classifier(plan: ClassifierPlan, session: Session) -> Printed:
+    """Train a classifier; after a kill, the same command resumes."""
+    from trex.mnist_models.card import CLASSIFIERS
+    from trex.mnist_models.load import default_network
+
+    if plan.network is not None and plan.network not in CLASSIFIERS:
+        raise unknown("network", plan.network, CLASSIFIERS)
+    return _trained(plan.network or default_network(plan.dataset), plan, session)
+
+
+def _trained(kind: str, plan: Plan, session: Session) -> Printed:
+    from trex.artifacts.card import read_card
+    from trex.mnist_models.load import trained_models
+    from trex.mnist_models.training.train import train
+
+    session.begin(plan.out or trained_models())
+    weights = train(kind, plan, session.display.show)
+    figures = read_card(weights)["figures"]
+    words = f"{json.dumps(figures, indent=1)}\nweights: {weights}"
+    return Printed({"weights": str(weights), "figures": figures}, words)
+
+
+def _add(name: str, options: type[Options], do: Callable[..., Printed]) -> None:
+    TRAIN.command(name)(Verb(options, do, kept=KEPT).command())
+
+
+_add("clevr", TrainOptions, train_clevr)
+_add("vae", Plan, vae)
+_add("gan", Plan, gan)
+_add("beta-vae", BetaVaePlan, beta_vae)
+_add("classifier", ClassifierPlan, classifier)

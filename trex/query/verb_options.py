@@ -47,6 +47,11 @@ Processes = Annotated[
     int | None, Option("Blender processes; by default one per core, up to 4.", low=1, high=256)
 ]
 Junit = Annotated[Path | None, Option("Write the verdicts as JUnit XML, one test case each.", metavar="FILE")]
+Port = Annotated[int | None, Option("Port of --serve; by default 8322; 0 takes any free one.")]
+Token = Annotated[
+    str | None,
+    Option("Token of --serve, a fresh one if not given; safer in TREX_TOKEN.", envvar="TREX_TOKEN"),
+]
 TrustRun = Annotated[
     bool,
     Option(

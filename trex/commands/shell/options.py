@@ -102,15 +102,6 @@ Log = Annotated[
     ),
 ]
 
-Port = Annotated[int | None, typer.Option(help="Port of --serve; by default 8322; 0 takes any free one.")]
-
-Token = Annotated[
-    str | None,
-    typer.Option(
-        envvar="TREX_TOKEN", help="Token of --serve, a fresh one if not given; safer in TREX_TOKEN."
-    ),
-]
-
 
 MODEL_KEY, ENDPOINT_KEY, CODE_KEY = "model.name", "model.endpoint", "model.trust_remote_code"
 REQUESTS_KEY = "model.max_requests"

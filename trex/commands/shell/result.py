@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,6 +13,22 @@ from trex.foundation.printable import escaped_lines
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else, for machines.")
 ]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The result of a verb that is only printed: a document for machines, and a text."""
+
+    data: object
+    text: str
+
+    def document(self) -> object:
+        """The result for machines."""
+        return self.data
+
+    def __str__(self) -> str:
+        """The result for people."""
+        return self.text
 
 
 def print_result(document: object, words: str, as_json: bool) -> None:

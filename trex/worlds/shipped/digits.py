@@ -30,8 +30,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
     """The query's decoder and classifier; InputError if its classes or weights do not fit."""
     kept = chosen_classes(DATASETS[dataset].labels, query.generator.classes, query.generator.without)
     from trex.mnist_models.latent import StandardNormal  # the imports below load torch
-    from trex.mnist_models.load import load_classifier, load_decoder
-    from trex.mnist_models.training.plan import default_network, model_name
+    from trex.mnist_models.load import default_network, load_classifier, load_decoder, model_name
 
     decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(DATASETS[dataset].labels)))
     name = query.model.name
