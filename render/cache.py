@@ -60,6 +60,7 @@ class CachedRenderer:
     ) -> None:
         self.inner, self.folder = inner, folder
         self.hits = self.misses = 0
+        self.chunk = CHUNK  # a farm renders more at once
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -83,8 +84,8 @@ class CachedRenderer:
         missing = [(name, z) for name, z in different.items() if found[name] is None]
         self.misses += len(missing)
         self.hits += len(zs) - len(missing)
-        for start in range(0, len(missing), CHUNK):
-            part = missing[start : start + CHUNK]
+        for start in range(0, len(missing), self.chunk):
+            part = missing[start : start + self.chunk]
             for (name, _), picture in zip(part, self.inner.render([z for _, z in part]), strict=True):
                 self._store(name, picture)
                 found[name] = picture

@@ -1,4 +1,4 @@
-"""Queue many queries and audits; run, watch and serve the queue."""
+"""Queue many queries, audits and repairs; run, watch and serve the queue."""
 
 from __future__ import annotations
 
@@ -118,6 +118,28 @@ def audit(options: QueuedAudit, session: Session) -> AddedEntry:
 
 
 queue_app.command("audit")(Verb(QueuedAudit, audit, kept="nothing was queued").command())
+
+
+@queue_app.command()
+def repair(
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help="A TOML file, or the name of a shipped repair such as clevr."),
+    ],
+    priority: Priority = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
+    ] = None,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Check a repair on rendered scenes and add it to the queue, all its steps up to the report; renders nothing."""
+    from trex.farm.queue import add as queue_add
+    from trex.farm.queue.repairs import repair_request
+
+    (added,) = queue_add.add(runs, [repair_request(query, settings or [])], priority, time.time())
+    entry = AddedEntry(runs, added.entry, added.is_new)
+    print_result(entry.document(), str(entry), as_json)
 
 
 @queue_app.command("list")

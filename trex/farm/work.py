@@ -134,7 +134,12 @@ class Farm:
             return True
         self._say(f"{run}: {_description(entry, settings_of(self._runs, entry))}")
         self._jobs[entry.id] = start_search(
-            self._board, entry.id, run, entry.priority, lambda folder: self._engine(entry.id, folder)
+            self._board,
+            entry.id,
+            run,
+            entry.priority,
+            lambda folder: self._engine(entry.id, folder),
+            self._pool.size,
         )
         return True
 

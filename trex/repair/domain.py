@@ -13,11 +13,12 @@ from typing import NamedTuple, Protocol
 
 from torch import nn
 
+from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
 from trex.repair.files import Array, Fields, Flags, Floats, Found, Ints, Sources
-from trex.repair.folder import Step
+from trex.repair.folder import RepairFolder, Step
 from trex.repair.results import Component, Scenario
-from trex.repair.settings import RepairQuery, SceneQuery
+from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery
 
 Right = Mapping[str, Flags]  # of each test, whether each picture, object or answer is right
 
@@ -111,7 +112,7 @@ class Domain:
     records: Mapping[Step, type[Found]]
     prepare: Callable[
         ..., Prepared
-    ]  # (query, place, data, processes); InputError for what does not fit together
+    ]  # (query, place or None if there is no folder yet, data, processes); InputError for what does not fit
     grow: Callable[..., Work]  # (folder, loaded): writes mistakes
     encode: Callable[..., Encoded]  # (folder, loaded)
     draw: Callable[..., None]  # (folder, loaded, place): the pictures to vote on, if people do
@@ -131,3 +132,18 @@ def domain_of(query: RepairQuery) -> Domain:
     from trex.repair.decoders.domain import DECODERS
 
     return DECODERS
+
+
+def prepared(
+    folder: RepairFolder[DecoderQuery | SceneQuery], data: Path | None = None, processes: int | None = None
+) -> Prepared:
+    """Models and data of an open repair; RunError if it was begun with others."""
+    found = domain_of(folder.query).prepare(folder.query, folder.path, data, processes)
+    now, then = found.sources.model_dump(), folder.sources.model_dump()
+    for name in now:
+        if now[name] != then[name]:
+            raise RunError(
+                f"{folder.path} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or "
+                "begin anew"
+            )
+    return found

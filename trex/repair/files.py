@@ -79,7 +79,11 @@ def read_record(model: type[M], path: Path) -> M:
 
 def write_record(path: Path, record: BaseModel) -> None:
     """Write a record atomically, without fields that were left at their defaults."""
-    write_json(path, record.model_dump(mode="json", exclude_unset=True))
+    write_atomic(path, record_bytes(record))
+
+
+def record_bytes(record: BaseModel) -> bytes:
+    return _json_bytes(record.model_dump(mode="json", exclude_unset=True))
 
 
 def read_fields(path: Path) -> Fields | None:
@@ -92,7 +96,11 @@ def read_fields(path: Path) -> Fields | None:
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
     """Write a JSON object atomically, the same bytes for the same value."""
-    write_atomic(path, (json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n").encode())
+    write_atomic(path, _json_bytes(value))
+
+
+def _json_bytes(value: Mapping[str, object]) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def file_sha256(path: Path) -> str:

@@ -25,10 +25,12 @@ from trex.repair.files import (
     file_sha256,
     read_fields,
     read_record,
+    record_bytes,
     write_json,
     write_record,
 )
 from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery, repair_query, repair_table
+from trex.runs.folder import RunInUse
 
 FORMAT = 1
 QUERY, MANIFEST, KEY, DONE, PARTS = (
@@ -156,6 +158,11 @@ def record_file(step: Step) -> str:
     return f"{step}.json"
 
 
+def begin(text: str, sources: Sources) -> dict[str, bytes]:
+    """The files, by name, of a folder in which a repair with this query has begun."""
+    return {QUERY: text.encode(), MANIFEST: record_bytes(sources)}
+
+
 def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[New]:
     """Begin a repair, or open the one that is there: its later steps then follow the new query.
 
@@ -173,8 +180,8 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
     make_folder(path)
     lock = _lock(path)
     with closed_on_error(lock):
-        write_atomic(path / QUERY, text.encode())
-        write_record(path / MANIFEST, sources)
+        for name, data in begin(text, sources).items():
+            write_atomic(path / name, data)
     return RepairFolder(path, query, sources, lock)
 
 
@@ -205,4 +212,4 @@ def _used(step: Step, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _lock(path: Path) -> int:
-    return lock_folder(path, RunError(f"another process works in {path}; wait for it or stop it"))
+    return lock_folder(path, RunInUse(f"another process works in {path}; wait for it or stop it"))

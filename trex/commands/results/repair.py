@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar, cast
 
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError
 from trex.foundation.files import read_text
 from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
@@ -17,7 +17,7 @@ from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
 from trex.query.toml_text import toml_value
 from trex.repair.correct import correct_and_measure
-from trex.repair.domain import Prepared, Voters, domain_of
+from trex.repair.domain import Voters, domain_of, prepared
 from trex.repair.files import Found, Sources
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder
@@ -140,7 +140,7 @@ class Repair:
                 )
             folder = cast(RepairFolder[SceneQuery], opened)
             with self.shown(self.path) as progress:
-                self._prepared(opened)
+                prepared(opened, self.data, self.processes)
                 if dataset is not None:
                     prove_official(folder, Path(fspath(dataset)), progress)
                 for query in queries:
@@ -157,23 +157,11 @@ class Repair:
         with open_folder(self.path) as folder:
             return write_report(folder)
 
-    def _prepared(self, folder: Folder) -> Prepared:
-        """Models and data; RunError if the repair was begun with others."""
-        prepared = domain_of(folder.query).prepare(folder.query, self.path, self.data, self.processes)
-        now, then = prepared.sources.model_dump(), folder.sources.model_dump()
-        for name in now:
-            if now[name] != then[name]:
-                raise RunError(
-                    f"{self.path} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or "
-                    "begin anew"
-                )
-        return prepared
-
     def _carry_out(self, step: Step) -> None:
         with (
             open_folder(self.path) as folder,
             self.shown(self.path) as progress,
-            self._prepared(folder).open() as loaded,
+            prepared(folder, self.data, self.processes).open() as loaded,
         ):
             step(folder, loaded, progress)
 
@@ -215,8 +203,8 @@ def begun(repair: Repair, query: Given, overrides: Sequence[str]) -> Repair:
     text, table = chosen_table(path, overrides)
     wanted = repair_query(table, str(path))
     with repair.shown(repair.path) as progress:
-        prepared = domain_of(wanted).prepare(wanted, repair.path, repair.data, repair.processes)
-        with create(repair.path, text, wanted, prepared.sources) as folder, prepared.open() as loaded:
+        found = domain_of(wanted).prepare(wanted, repair.path, repair.data, repair.processes)
+        with create(repair.path, text, wanted, found.sources) as folder, found.open() as loaded:
             identify(folder, loaded, progress)
     return repair
 

@@ -1,4 +1,4 @@
-"""Adds queries and audits to the queue: first makes their run folders, then inserts all entries in one transaction."""
+"""Adds queries, audits and repairs to the queue: first makes their run folders, then inserts all in one transaction."""
 
 from __future__ import annotations
 

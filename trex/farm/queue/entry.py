@@ -19,7 +19,7 @@ from trex.foundation.fields import first_problem
 FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})")
 Id = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
 Time = Annotated[float, Field(ge=0, le=1e11)]  # Unix seconds; a later one is damage
-Kind = Literal["query", "audit"]
+Kind = Literal["query", "audit", "repair"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
 OPEN: tuple[State, ...] = ("queued", "running")  # can be cancelled
@@ -28,7 +28,7 @@ ENDED: tuple[State, ...] = ("failed", "cancelled")  # can be retried
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query or an audit that is queued, runs, or has ended.
+    """A query, an audit or a repair that is queued, runs, or has ended.
 
     `id` is its content key: equal queries have equal ids. `folder` is the run folder's name below the
     runs folder. `attempts` counts the claims that did not end with a release. Times are Unix seconds. `owner`

@@ -33,7 +33,8 @@ MAX_PRIORITY = 1_000_000  # priorities range from minus to plus this
 class Queued(Section):
     """`queued.json`: the queue entry of this run.
 
-    `text` was read from the file `source`, an absolute path; of an audit it holds the options as JSON.
+    `text` was read from the file `source`, an absolute path; of an audit it holds the options as JSON, of a
+    repair its query.
     """
 
     format: Literal[1] = 1
@@ -88,8 +89,13 @@ def open_queued(path: Path) -> Plan:
 
 
 def queued_query(path: Path) -> Query:
-    """The query of a queued folder as given, of an audit one that names the same code; loads nothing that it names."""
+    """The query of a queued folder as given, of an audit one that names the same code; loads nothing that it names.
+
+    A repair names no code.
+    """
     queued = read_queued(path)
+    if queued.kind == "repair":
+        return Query()
     if queued.kind == "audit":
         from trex.farm.queue.audits import audit_options, named_by  # slow to import
 

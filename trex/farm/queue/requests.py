@@ -25,14 +25,14 @@ SEED = {"search": {"seed"}}  # no check depends on it
 
 @dataclass(frozen=True)
 class QueueRequest:
-    """A checked query with its overrides, or an audit with its options; `id` is its content key."""
+    """A checked query with its overrides, an audit with its options, or a repair; `id` is its content key."""
 
     id: str
     source: Path  # a query's absolute path
     text: str
     overrides: tuple[str, ...]
     question: str
-    query: Query  # of an audit one that names the same code
+    query: Query  # of an audit one that names the same code, of a repair one that names none
     kind: Kind = "query"
     files: Mapping[str, bytes] = field(
         default_factory=dict

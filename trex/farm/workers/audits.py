@@ -35,22 +35,13 @@ class FarmCrew:
         self.renders = 0
 
     def do(self, units: Sequence[Unit[T]], log: Rows[T]) -> Iterator[int]:
-        """Put all units on the board, and append their rows in order; answers may come late, twice and in any order."""
-        self._board.withdraw(self._job)  # late answers are to units of an earlier step
+        """Put all units on the board, and append their rows in order."""
         tasks = [AuditUnit(self._run, at, unit, unit.known(log.values)) for at, unit in enumerate(units)]
-        self._board.put(self._job, tasks)
-        arrived: dict[int, Sequence[str]] = {}
-        done = 0
-        while done < len(units):
-            for work, result in self._board.wait(self._job):
-                assert isinstance(work, AuditUnit)
-                arrived[work.at] = result.lines
-                self.renders += result.renders
-            while done in arrived:
-                codec = units[done].codec
-                log.append([codec.parse(line, "a worker's answer", AGAIN) for line in arrived.pop(done)])
-                done += 1
-                yield done
+        results = self._board.in_order(self._job, tasks)
+        for done, (unit, result) in enumerate(zip(units, results, strict=True), start=1):
+            log.append([unit.codec.parse(line, "a worker's answer", AGAIN) for line in result.lines])
+            self.renders += result.renders
+            yield done
 
 
 def run_audit(board: TaskBoard, job: str, run: Path, watcher: Watcher) -> None:

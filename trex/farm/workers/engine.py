@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trex.farm.workers.reassembly import ChainReassembly, DrawReassembly
 from trex.farm.workers.task_board import TaskBoard
-from trex.farm.workers.tasks import ALL, SCENES, STEPS, AuditUnit, PrepareRun
+from trex.farm.workers.tasks import ALL, SCENES, STEPS, AuditUnit, PrepareRun, RenderScenes
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.runs.folder import RunFolder
@@ -92,7 +92,7 @@ class FarmEngine:
 
     def _receive(self) -> None:
         for work, result in self._board.wait(self._job):
-            assert not isinstance(work, PrepareRun | AuditUnit)
+            assert not isinstance(work, PrepareRun | AuditUnit | RenderScenes)
             for reassembly in self._reassemblies:
                 if reassembly.owns(work):
                     reassembly.accept(work, [from_line(line) for line in result.lines])

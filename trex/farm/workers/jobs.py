@@ -11,6 +11,7 @@ from pathlib import Path
 from trex.farm.queue.queued_folder import queued_query, read_queued
 from trex.farm.workers.audits import run_audit
 from trex.farm.workers.engine import FarmEngine, begin_run
+from trex.farm.workers.repairs import run_repair
 from trex.farm.workers.task_board import TaskBoard
 from trex.finding.find import run_to_end
 from trex.foundation.errors import TrexError
@@ -57,14 +58,14 @@ class RunningSearch:
 
 
 def start_search(
-    board: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine
+    board: TaskBoard, name: str, run: Path, priority: int, make_engine: MakeEngine, workers: int
 ) -> RunningSearch:
-    """Start a thread that runs or resumes a queued run up to its report."""
+    """Start a thread that runs or resumes a queued run up to its report, for this many workers."""
     job = RunningSearch(name, run)
 
     def work() -> None:
         try:
-            run_queued(board, name, run, make_engine, job.progress)
+            run_queued(board, name, run, make_engine, workers, job.progress)
         except (TrexError, Dropped) as error:
             job.error = error
         except (Exception, SystemExit) as error:
@@ -79,12 +80,16 @@ def start_search(
     return job
 
 
-def run_queued(board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, progress: Watcher) -> None:
-    """Begin or resume a queued search or audit and write its report."""
-    if read_queued(run).kind == "audit":
+def run_queued(
+    board: TaskBoard, name: str, run: Path, make_engine: MakeEngine, workers: int, progress: Watcher
+) -> None:
+    """Begin or resume a queued search, audit or repair and write its report."""
+    kind = read_queued(run).kind
+    if kind == "repair":
+        return run_repair(board, name, run, workers, progress)
+    if kind == "audit":
         check_made_here(run, queued_query(run))
-        run_audit(board, name, run, progress)
-        return
+        return run_audit(board, name, run, progress)
     with _opened(board, name, run) as folder:
         run_to_end(make_engine(folder), folder, progress)
 

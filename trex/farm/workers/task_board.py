@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trex.farm.workers.tasks import TaskResult, Work
+from trex.farm.workers.tasks import AuditUnit, RenderScenes, TaskResult, Work
 
 
 @dataclass(eq=False)
@@ -73,6 +73,21 @@ class TaskBoard:
                 raise search.end
             results, search.results = search.results, []
             return results
+
+    def in_order(self, job: str, works: Sequence[AuditUnit | RenderScenes]) -> Iterator[TaskResult]:
+        """The results of numbered tasks in their order; they may arrive late, twice and in any order.
+
+        Discards the job's earlier tasks, of which late results may come.
+        """
+        self.withdraw(job)
+        self.put(job, works)
+        arrived: dict[int, TaskResult] = {}
+        for at in range(len(works)):
+            while at not in arrived:
+                for work, result in self.wait(job):
+                    assert isinstance(work, AuditUnit | RenderScenes)
+                    arrived[work.at] = result
+            yield arrived.pop(at)
 
     def withdraw(self, job: str) -> None:
         """Discard all tasks added so far."""

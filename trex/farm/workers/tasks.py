@@ -1,4 +1,4 @@
-"""Tasks: parts of a search or an audit that any worker can do, or repeat with the same result; and their answers."""
+"""Tasks: parts of a search, audit or repair that any worker can do, or repeat with the same result; their answers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.record import Key, Record, to_line
+from trex.scenes.scene import Scene
 from trex.search.engine import Independent, InProcess
 from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
@@ -72,8 +73,22 @@ class AuditUnit:
     known: Sequence[Any]
 
 
+@dataclass(frozen=True)
+class RenderScenes:
+    """Render these scenes for the repair in this folder, number `at` of a step, by a renderer of this key ("": any).
+
+    The lines are the renderer's key, and each picture as base64.
+    """
+
+    run: Path
+    at: int
+    look: str
+    key: str
+    scenes: tuple[Scene, ...]
+
+
 Segment = DrawSegment | ChainSegment
-Work = PrepareRun | AuditUnit | Segment
+Work = PrepareRun | AuditUnit | RenderScenes | Segment
 
 
 def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:

@@ -13,11 +13,13 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from trex.farm.workers.audits import OpenAudit, UntilStopped
+from trex.farm.workers.repairs import OpenRenderer
 from trex.farm.workers.tasks import (
     Answer,
     AuditUnit,
     FailureKind,
     PrepareRun,
+    RenderScenes,
     TaskFailure,
     TaskResult,
     Work,
@@ -47,6 +49,7 @@ class Worker:
     def __init__(self, log: logging.Logger, processes: int | None = None) -> None:
         self._log = log
         self._worlds, self._audit = Worlds(processes), OpenAudit(processes)
+        self._renderer = OpenRenderer(processes)
 
     def do(self, work: Work, is_stopped: Callable[[], bool] = lambda: False) -> Answer:
         """The task's result; an error is returned as a TaskFailure, not raised."""
@@ -70,12 +73,15 @@ class Worker:
         """Stop Blender."""
         self._worlds.close()
         self._audit.close()
+        self._renderer.close()
 
     def _do(self, work: Work, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
         if isinstance(work, PrepareRun):
             return [self._worlds.begin(work.run).model_dump_json()], 0
         if isinstance(work, AuditUnit):
             return self._do_unit(work, is_stopped)
+        if isinstance(work, RenderScenes):
+            return self._renderer.lines(work), len(work.scenes)
         records: list[Record] = []
         for batch in run_task(self._worlds.engine(work.run), work):
             records += batch
@@ -120,6 +126,8 @@ def _log_fields(work: Work) -> dict[str, object]:
     fields: dict[str, object] = {"run": work.run.name, "work": type(work).__name__}
     if isinstance(work, AuditUnit):
         fields |= {"work": type(work.unit).__name__, "index": work.at}
+    elif isinstance(work, RenderScenes):
+        fields |= {"index": work.at, "count": len(work.scenes)}
     elif not isinstance(work, PrepareRun) and work.keys:
         phase, chain, index = work.keys[0]
         fields |= {"phase": phase, "chain": chain, "index": index, "count": len(work.keys)}

@@ -43,7 +43,7 @@ from trex.repair.results import (
 from trex.repair.scenes.identify import GROWN as GROWN_FILE
 from trex.repair.scenes.identify import HELD, Misread, further, learned, read_misreads, validation
 from trex.repair.scenes.label import TruthResult
-from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream, rendered
+from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
 from trex.repair.scenes.reading import RIGHT, PerceptReader
 from trex.repair.scenes.situations import Fresh, Generator, generator_of
 from trex.scenes.questions.families import random_questions
@@ -216,7 +216,7 @@ class SceneBench:
         scenes = [fresh.scene for fresh in drawn]
         renderer = self.loaded.deciding if is_deciding else self.loaded.near
         what = "test scenes at the deciding look" if is_deciding else "test scenes"
-        return Shown(drawn, rendered(renderer, scenes, self.progress, what))
+        return Shown(drawn, self.loaded.pictures(renderer, scenes, self.progress, what))
 
     def _ordinary(self, rows: range, what: str) -> Scenes:
         pictures = self.loaded.of_bank(rows, self.progress, what)
@@ -232,7 +232,7 @@ class SceneBench:
         return self.extra[seed]
 
     def _labelled(self, scenes: Sequence[Scene]) -> Scenes:
-        pictures = rendered(self.loaded.near, scenes, self.progress, "scenes to tune on")
+        pictures = self.loaded.pictures(self.loaded.near, scenes, self.progress, "scenes to tune on")
         return labelled(scenes, [picture.pixels for picture in pictures])
 
     def _instead(self, kind: str, seed: int) -> Scenes:

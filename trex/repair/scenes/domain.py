@@ -20,17 +20,23 @@ from trex.repair.scenes.loaded import Folder, SceneLoaded, open_scenes, scene_so
 from trex.repair.scenes.situations import encode
 from trex.repair.settings import SceneQuery
 from trex.scenes.vocabulary import CLEVR
+from trex.worlds.world import open_renderer
 
 
-def prepare(query: SceneQuery, place: Path, data: Path | None, processes: int | None) -> Prepared:
+def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes: int | None) -> Prepared:
     """The model, and the runs whose scenes are taken, checked; InputError for what cannot be used."""
     if data is not None:
         raise InputError(
             "data does not apply: for rendered scenes the truth is known, so a repair on them takes no data"
         )
-    if not has_stored(place / "identify", query.identify.runs):
+    if place is None or not has_stored(place / "identify", query.identify.runs):
         found_scenes(query.identify.runs, CLEVR)
-    return Prepared(scene_sources(query), lambda: open_scenes(query, place, processes))
+
+    def opened() -> SceneLoaded:
+        assert place is not None
+        return open_scenes(query, place, lambda section: open_renderer(section, CLEVR, processes))
+
+    return Prepared(scene_sources(query), opened)
 
 
 def draw(folder: Folder, loaded: SceneLoaded, place: Path) -> None:

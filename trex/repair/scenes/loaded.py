@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -27,10 +27,10 @@ from trex.repair.scenes.reading import PerceptReader, Reader, Seen
 from trex.repair.settings import SceneQuery
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
-from trex.worlds.world import open_renderer, picture_size
+from trex.worlds.world import picture_size
 
 PICTURES = "cache"  # below the folder; no name of a step, whose folder is deleted when it begins anew
-BATCH = 32  # pictures between two updates of the progress
+BATCH = 32
 NETWORK = ".safetensors"
 Folder = RepairFolder[SceneQuery]
 
@@ -61,6 +61,7 @@ class SceneLoaded:
     bank: Bank
     near: CachedRenderer
     deciding: CachedRenderer
+    batch: int = BATCH  # how many pictures are rendered before they are read
 
     def members(self, numbers: range) -> list[Scene]:
         """Prior scenes by number."""
@@ -68,15 +69,24 @@ class SceneLoaded:
 
     def of_bank(self, numbers: range, progress: Progress, what: str) -> list[Picture]:
         """Their pictures at the look; those that are missing are rendered."""
-        return rendered(self.bank.renderer, self.members(numbers), progress, what)
+        return self.pictures(self.bank.renderer, self.members(numbers), progress, what)
+
+    def pictures(
+        self, renderer: SceneRenderer, scenes: Sequence[Scene], progress: Progress, what: str
+    ) -> list[Picture]:
+        found: list[Picture] = []
+        for start in range(0, len(scenes), self.batch):
+            found += renderer.render(scenes[start : start + self.batch])
+            progress(what, len(found), len(scenes))
+        return found
 
     def seen(
         self, scenes: Sequence[Scene], progress: Progress, what: str, renderer: SceneRenderer | None = None
     ) -> list[Seen]:
         """What becomes of the objects in pictures at the look, batch by batch, so that few pictures are held."""
         found: list[Seen] = []
-        for start in range(0, len(scenes), BATCH):
-            part = scenes[start : start + BATCH]
+        for start in range(0, len(scenes), self.batch):
+            part = scenes[start : start + self.batch]
             found += self.reader.read(part, (renderer or self.near).render(part))
             progress(what, len(found), len(scenes))
         return found
@@ -113,20 +123,28 @@ def scene_sources(query: SceneQuery) -> Sources:
 
 
 def open_scenes(
-    query: SceneQuery, place: Path, processes: int | None = None, bank_folder: Path | None = None
+    query: SceneQuery,
+    place: Path,
+    open_look: Callable[[RenderSection], SceneRenderer],
+    *,
+    at_once: int = BATCH,
 ) -> SceneLoaded:
-    """Load the model and open the renderers of a repair in this folder; pictures are kept below it."""
+    """Load the model and open a renderer for each look of a repair in this folder; pictures are kept below it.
+
+    `at_once`: how many pictures are rendered before they are read.
+    """
     torch.set_num_threads(1)  # sums come out alike on every machine
     weights, prior = model_path(query.model.name), ScenePrior()
     percept = load_percept(weights).percept
     looks = (query.generator.look, query.generator.deciding)
-    sections = [render_section(look, processes) for look in looks]
-    bank = bank_of(prior, sections[0], bank_folder)
-    near, deciding = (
-        CachedRenderer(open_renderer(section, prior.vocabulary, processes), place / PICTURES)
-        for section in sections
-    )
-    return SceneLoaded(prior, weights, percept, PerceptReader(percept), bank, near, deciding)
+    near, deciding = map(open_look, map(render_section, looks))
+    bank = bank_of(prior, looks[0], renderer=near)
+    caches = [CachedRenderer(each, place / PICTURES) for each in (near, deciding)]
+    for each in (bank.renderer, *caches):
+        if isinstance(each, CachedRenderer):
+            each.chunk = max(each.chunk, at_once)
+    reader = PerceptReader(percept)
+    return SceneLoaded(prior, weights, percept, reader, bank, caches[0], caches[1], max(BATCH, at_once))
 
 
 def model_path(name: str) -> Path:
@@ -143,13 +161,3 @@ def model_path(name: str) -> Path:
         if not file.is_file():
             raise InputError(f"{file} does not exist; give the path of weights with their card beside them")
     return path
-
-
-def rendered(
-    renderer: SceneRenderer, scenes: Sequence[Scene], progress: Progress, what: str
-) -> list[Picture]:
-    found: list[Picture] = []
-    for start in range(0, len(scenes), BATCH):
-        found += renderer.render(scenes[start : start + BATCH])
-        progress(what, len(found), len(scenes))
-    return found
