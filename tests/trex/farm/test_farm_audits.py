@@ -12,7 +12,10 @@ from tests.running.command_line import refused, trex, trex_done
 from tests.running.farm_pools import ChaosPool, new_worker, work
 from tests.running.kills import ended, in_child
 from tests.running.waiting import wait_for
+from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
+from trex.auditing.probe import CHANGES
+from trex.auditing.records import PROBED
 from trex.auditing.work import Confirm, Examine
 from trex.farm.queue import queue
 from trex.farm.queue.entry import Entry
@@ -144,22 +147,26 @@ def test_a_killed_audit_resumes_once_its_lease_has_expired(alone: Path, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_families_are_those_of_one_program(tmp_path: Path) -> None:
-    """With failures that are confirmed: killed before these, then done by three workers that get lost."""
+def test_families_are_confirmed_and_probed_as_by_one_program(tmp_path: Path) -> None:
+    """Of a model that counts brown: killed before its families, then done by three workers that get lost."""
     options = (
-        *OPTIONS,
+        NAMED,
+        *OPTIONS[1:],
         "--scenes",
         "40",
         "--held-out",
-        "35",
+        "40",
         "--questions",
         "12",
-        "--bank",
-        tmp_path / "bank",
+        "--tested",
+        "3",
     )
+    options = (*options, "--bank", str(tmp_path / "bank"))
     assert trex("audit", *options, "--out", tmp_path / "audit").exit_code == 0
     whole = tree(tmp_path / "audit")
-    assert whole["tested.jsonl"]
+    probed = [PROBED.parse(line, "", "") for line in whole["probed.jsonl"].decode().splitlines()]
+    assert whole["tested.jsonl"] and {row.way for row in probed} == {*CHANGES}
+    assert {row.fails for row in probed} >= {True, False}
     trex_done("queue", "audit", *options, "--runs", tmp_path / "runs")
     (entry,) = queue.entries(tmp_path / "runs")
     run = tmp_path / "runs" / entry.folder
