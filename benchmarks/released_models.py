@@ -12,10 +12,9 @@ import torch
 from benchmarks.figure import note, show
 from trex.clevr_models.iep.checkpoint import build
 from trex.clevr_models.iep.model import Bound, answer_order
-from trex.clevr_models.iep.programs import calls_of
 from trex.clevr_models.iep.resnet_features import ResNet
 from trex.clevr_models.iep.sizes import EngineSizes
-from trex.clevr_models.iep.vocabulary import IepVocabulary
+from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of
 
 # "Does the small sphere have the same color as the cube left of the gray cube?"
 PROGRAM = (

@@ -10,8 +10,8 @@ from trex.artifacts.cache import cache_root
 from trex.artifacts.card import card_path, read_card, sha256_of
 from trex.artifacts.download import download
 from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
+from trex.clevr_models.relation_network.model import how_found
 from trex.clevr_models.relation_network.network import RelationNetwork
-from trex.clevr_models.relation_network.vocabulary import how_found
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import MIB, read_bytes
 from trex.foundation.progress import Progress, silent

@@ -32,7 +32,7 @@ from trex.clevr_models.adapters.onnx_input import (
     read_inputs,
 )
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.prefixes import ONNX
+from trex.clevr_models.interface.options import ONNX
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import import_extra

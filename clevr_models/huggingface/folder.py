@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from trex.clevr_models.huggingface.library import import_library
-from trex.foundation.errors import InputError
+from trex.clevr_models.adapters.callable_model import RAISED, error_text
+from trex.foundation.errors import InputError, TrexError
+from trex.foundation.extensions import import_extra
 from trex.foundation.files import MIB, open_regular, read_text, shown
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
@@ -221,3 +224,28 @@ def without_videos(known: Any) -> Any:
     )
     found.__module__ = known.__module__
     return found
+
+
+def import_library(name: str = "transformers") -> ModuleType:
+    """The module; InputError with the command that installs it if it is missing."""
+    return import_extra(name, "hf", "a model hf:NAME needs transformers")
+
+
+@contextlib.contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Maps any error of the library to InputError, and silences its progress bars and warnings."""
+    transformers = import_library()
+    was_on = transformers.utils.logging.is_progress_bar_enabled()
+    level = logging.getLogger("transformers").level
+    transformers.utils.logging.disable_progress_bar()
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    try:
+        yield
+    except TrexError:
+        raise
+    except RAISED as error:
+        raise InputError(f"{what} cannot be loaded by transformers: {error_text(error)}") from error
+    finally:
+        logging.getLogger("transformers").setLevel(level)
+        if was_on:
+            transformers.utils.logging.enable_progress_bar()

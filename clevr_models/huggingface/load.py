@@ -9,15 +9,18 @@ from typing import Any
 import torch
 
 from trex.clevr_models.chat.prompted_model import QUESTION, PromptedModel, checked_prompt
+from trex.clevr_models.huggingface.answerers import LabelAnswerer, TextAnswerer, label_answers
 from trex.clevr_models.huggingface.candidates import make_candidates
-from trex.clevr_models.huggingface.folder import ModelFolder, load_processor, open_folder
+from trex.clevr_models.huggingface.folder import (
+    ModelFolder,
+    import_library,
+    load_processor,
+    loading,
+    open_folder,
+)
 from trex.clevr_models.huggingface.forward import Replies
-from trex.clevr_models.huggingface.label_answerer import LabelAnswerer, label_answers
-from trex.clevr_models.huggingface.library import import_library, loading
 from trex.clevr_models.huggingface.prompt import has_chat_template
-from trex.clevr_models.huggingface.text_answerer import TextAnswerer
-from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.interface.prefixes import HF
+from trex.clevr_models.interface.options import HF, ModelOptions
 from trex.foundation.errors import InputError
 
 METHOD = 1  # changes whenever the way from a model to probabilities does

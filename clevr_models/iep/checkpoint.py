@@ -14,9 +14,7 @@ from torch import Tensor, nn
 
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import check_fits, read_checkpoint, read_safetensors, write_safetensors
-from trex.clevr_models.iep.baselines import BaselineNetwork
-from trex.clevr_models.iep.module_network import ExecutionEngine
-from trex.clevr_models.iep.program_generator import ProgramGenerator
+from trex.clevr_models.iep.networks import BaselineNetwork, ExecutionEngine, ProgramGenerator
 from trex.clevr_models.iep.sizes import (
     BaselineSizes,
     EngineSizes,

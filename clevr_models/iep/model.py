@@ -11,14 +11,13 @@ from torch import Tensor, nn
 
 from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts
 from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
-from trex.clevr_models.iep.program_generator import ProgramGenerator
-from trex.clevr_models.iep.programs import calls_of, to_prefix
+from trex.clevr_models.iep.networks import ProgramGenerator
 from trex.clevr_models.iep.resnet_features import FEATURES, SIDE_PX, ResNet
 from trex.clevr_models.iep.sizes import BaselineSizes, EngineSizes
-from trex.clevr_models.iep.vocabulary import IepVocabulary
+from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of, to_prefix
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
-from trex.clevr_models.interface.prefixes import IEP
+from trex.clevr_models.interface.options import IEP
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, unknown
 

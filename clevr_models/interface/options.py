@@ -1,4 +1,4 @@
-"""What `[model]` of a query may choose besides the model's name."""
+"""What `[model]` of a query may choose besides the model's name, and how names of some kinds begin."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ class ModelOptions:
     def given(self) -> tuple[str, ...]:
         """The names of the options that are not at their defaults."""
         return tuple(one.name for one in fields(self) if getattr(self, one.name) != one.default)
+
+
+# How a spec begins, for the forms that other files know, too.
+HF = "hf:"
+IEP = "iep:"
+ONNX = "onnx:"

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.model import Percept
-from trex.clevr_models.percept.network import GRID
-from trex.clevr_models.percept.object_table import Evidence, find_peaks, relate_all
+from trex.clevr_models.percept.network import GRID, Evidence, find_peaks, relate_all
 from trex.clevr_models.percept.training_data import Scenes, to_pixels
 
 REACH = 2.0  # cells: largest distance of a peak from the object's true center

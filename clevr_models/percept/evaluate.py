@@ -15,10 +15,10 @@ import torch
 
 from trex.artifacts.card import card_path, read_card
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program
 from trex.clevr_models.percept.calibrate import look, match
 from trex.clevr_models.percept.model import PerceptModel, load_percept
-from trex.clevr_models.percept.object_table import ObjectTable
+from trex.clevr_models.percept.network import ObjectTable
 from trex.clevr_models.percept.training_data import (
     QuestionRecord,
     Scenes,

@@ -15,10 +15,15 @@ from torch.nn import functional
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
-from trex.clevr_models.interface.program_kinds import Program, check_program
-from trex.clevr_models.interface.question import Question
-from trex.clevr_models.percept.network import INPUT_SIZE, PerceptNetwork
-from trex.clevr_models.percept.object_table import Calibration, Evidence, ObjectTable, find_peaks
+from trex.clevr_models.interface.question import Program, Question, check_program
+from trex.clevr_models.percept.network import (
+    INPUT_SIZE,
+    Calibration,
+    Evidence,
+    ObjectTable,
+    PerceptNetwork,
+    find_peaks,
+)
 from trex.clevr_models.percept.soft_program import answer_log_probs
 from trex.foundation.errors import InputError
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, SIGNATURES, Program
-from trex.clevr_models.percept.object_table import ObjectTable
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, SIGNATURES, Program
+from trex.clevr_models.percept.network import ObjectTable
 from trex.scenes.questions.functions import BOOL, INTEGER
 
 MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten

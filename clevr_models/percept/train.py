@@ -18,14 +18,12 @@ from trex.artifacts.card import read_card
 from trex.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from trex.artifacts.precision import half_precision, training_device
 from trex.artifacts.weights import compact, expand, load_into, read_safetensors, write_safetensors
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
-from trex.clevr_models.percept.augment import disturb, mirror
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import Percept, channels_last
-from trex.clevr_models.percept.network import GRID
-from trex.clevr_models.percept.object_table import split_maps
+from trex.clevr_models.percept.network import GRID, split_maps
 from trex.clevr_models.percept.options import TrainOptions
-from trex.clevr_models.percept.training_data import Scenes, kept_out, load_scenes, to_pixels
+from trex.clevr_models.percept.training_data import Scenes, disturb, kept_out, load_scenes, mirror, to_pixels
 from trex.foundation.json_fields import listed
 from trex.foundation.progress import Progress, silent
 
@@ -36,7 +34,7 @@ POSITION_WEIGHT = 2.0
 
 
 class Labels(NamedTuple):
-    """A batch of true scenes, as in percept_data.Scenes."""
+    """A batch of true scenes, as in Scenes."""
 
     numbers: Tensor  # (B,) objects in each
     cells: Tensor  # (B, 10, 2)

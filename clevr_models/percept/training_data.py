@@ -1,4 +1,7 @@
-"""Pictures, objects and questions of a data set in CLEVR's folder layout, as arrays."""
+"""Pictures, objects and questions of a data set in CLEVR's folder layout, as arrays; and their augmentation.
+
+Augmentation mirrors pictures and changes brightness and noise, but not the truth.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program, question_of
 from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, open_regular
@@ -190,3 +192,32 @@ def _digest(path: Path) -> bytes:
 def _files(dataset: Path) -> Iterator[Path]:
     for folder, pattern in (("images", "*/*.png"), ("questions", "*.json"), ("scenes", "*_scenes.json")):
         yield from sorted((dataset / folder).glob(pattern))
+
+
+MIRRORED = 0.5  # share of pictures
+BRIGHTNESS = 0.1  # a factor within 1 - .1 and 1 + .1
+NOISE = 0.02  # largest standard deviation of the noise; hides the difference between few and many samples
+
+
+def mirror(scenes: Scenes, rng: np.random.Generator) -> Scenes:
+    """Half of the scenes mirrored: left and right change places, as CLEVR's camera looks along its "behind".
+
+    Nothing else of the truth changes (the lights do: they are not symmetric).
+    """
+    turned = rng.random(len(scenes.numbers)) < MIRRORED
+    pictures, cells, positions = scenes.pictures.copy(), scenes.cells.copy(), scenes.positions.copy()
+    pictures[turned] = pictures[turned, :, ::-1]
+    cells[turned, :, 1] = GRID[1] - 1 - cells[turned, :, 1]
+    positions[turned, :, 0] *= -1.0
+    return scenes._replace(pictures=pictures, cells=cells, positions=positions)
+
+
+def disturb(pixels: Tensor, generator: torch.Generator) -> Tensor:
+    """(B, 3, H, W) with a brightness and an amount of noise of its own for each picture; on the generator's device."""
+    batch, device = (len(pixels), 1, 1, 1), generator.device
+    factor = 1.0 + BRIGHTNESS * (2.0 * torch.rand(batch, generator=generator, device=device) - 1.0)
+    amount = NOISE * torch.rand(batch, generator=generator, device=device)
+    noise = torch.randn(pixels.shape, generator=generator, device=device).to(
+        memory_format=torch.channels_last
+    )
+    return (pixels * factor + noise * amount).clamp(0.0, 1.0)

@@ -10,11 +10,10 @@ import torch
 
 from trex.artifacts.precision import training_device
 from trex.artifacts.weights import compact, expand, load_into
-from trex.clevr_models.percept.augment import mirror
 from trex.clevr_models.percept.calibrate import calibrate
 from trex.clevr_models.percept.model import SHIPPED, Percept
 from trex.clevr_models.percept.train import WEIGHT_DECAY, batch_loss
-from trex.clevr_models.percept.training_data import Scenes, kept_out
+from trex.clevr_models.percept.training_data import Scenes, kept_out, mirror
 from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress, silent
 

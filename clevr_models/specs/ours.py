@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trex.clevr_models.adapters.http_address import URL
 from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.clevr_models.chat.endpoint import is_served
-from trex.clevr_models.interface.prefixes import HF, IEP, ONNX
+from trex.clevr_models.interface.options import HF, IEP, ONNX
 from trex.clevr_models.specs.adapter import LAST, Adapter, runs_nothing
 from trex.foundation.errors import InputError
 

@@ -265,55 +265,6 @@ def test_the_secret_goes_to_the_service_and_is_shown_nowhere(
     assert SECRET not in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://user:pw-x@host/vqa",
-        "http://host/vqa?key=pw-x",
-        "https://host/#pw-x",
-        "http://",
-        "http://[pw-x/vqa",
-    ],
-)
-def test_an_address_that_would_show_a_secret_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_model(url)
-    assert "pw-x" not in str(caught.value)
-
-
-def test_a_secret_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TOKEN, SECRET)
-    with pytest.raises(InputError, match="unencrypted; use https") as caught:
-        load_http("http://models.example/vqa")
-    assert SECRET not in str(caught.value)
-    assert load_http("https://models.example/vqa").name == "https://models.example/vqa"
-    monkeypatch.setenv(TOKEN, "two\nlines")
-    with pytest.raises(InputError, match="not allowed in an HTTP header"):
-        load_http("https://models.example/vqa")
-    monkeypatch.setenv(TOKEN, f"{SECRET} ")
-    with pytest.raises(InputError, match="begins or ends with a space") as caught:
-        load_http("https://models.example/vqa")
-    assert SECRET not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (b"<html>", "must reply with"),
-        ([], "must reply with"),
-        ({"labels": ["no", "yes"]}, "must reply with"),
-        ({"labels": "yes", "probabilities": [[1.0]]}, "returned no labels"),
-        ({"labels": ["no", "yes"], "probabilities": [["a", "b"]]}, "must reply with"),
-        ({"labels": ["no", "yes"], "probabilities": [[0.5, 0.5]]}, r"gives float64 \(1, 2\)"),
-        (b"[" * 100_000, "must reply with"),
-    ],
-)
-def test_replies_that_are_no_answers_are_refused(service: str, reply: object, message: str) -> None:
-    Service.reply = reply
-    with pytest.raises((ModelError, InputError), match=message):
-        load_http(service).bind(CUBES)
-
-
 def test_another_model_behind_the_same_address_is_noticed(service: str) -> None:
     bound = load_http(service).bind(CUBES)
     Service.labels = ("yes", "no")

@@ -22,6 +22,9 @@ from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_address import is_loopback
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model
+from trex.clevr_models.chat.chat_model import load_chat
+from trex.clevr_models.chat.endpoint import KEY
+from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 
@@ -93,6 +96,28 @@ def test_a_secret_is_not_sent_in_the_clear_to_what_is_not_this_machine(
     with pytest.raises(InputError, match="unencrypted; use https"):
         load_http(f"http://{host}/vqa")
     assert load_http(f"https://{host}/vqa").name == f"https://{host}/vqa"
+
+
+@pytest.mark.parametrize(
+    ("name", "load"), [(TOKEN, load_http), (KEY, lambda url: load_chat("openai:m", ModelOptions(url)))]
+)
+def test_a_secret_goes_neither_in_the_clear_nor_where_no_header_can_hold_it(
+    name: str, load: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for secret, url, message in (
+        (SECRET, "http://models.example/v1", f"{name} would be sent .* unencrypted; use https"),
+        (f"{SECRET}\nline", "https://models.example/v1", "not allowed in an HTTP header"),
+        # planted bug: tried four times over, then "did not answer"
+        (f"{SECRET} ", "https://models.example/v1", f"{name} begins or ends with a space"),
+        (f" {SECRET}", "https://models.example/v1", f"{name} begins or ends with a space"),
+        (" ", "https://models.example/v1", f"{name} begins or ends with a space"),
+    ):
+        monkeypatch.setenv(name, secret)
+        with pytest.raises(InputError, match=message) as caught:
+            load(url)
+        assert SECRET not in str(caught.value)
+    monkeypatch.setenv(name, SECRET)
+    assert load("https://models.example/v1")
 
 
 def drips(head: bytes, drop: bytes) -> Callable[[socket.socket], None]:
@@ -202,7 +227,10 @@ def test_a_reply_without_end_is_refused(head: bytes, monkeypatch: pytest.MonkeyP
         (b'{"labels": ["no", "yes"], "probabilities": [["0.5", "0.5"]]}', "must reply with .*not numbers"),
         (b'{"labels": ["no", "yes"], "probabilities": [[0.5], [0.5, 0.5]]}', "must reply with"),
         (b'{"labels": ["no", "yes"], "probabilities": null}', "must reply with"),
+        (b'{"labels": ["no", "yes"]}', "must reply with"),
+        (b'{"labels": "yes", "probabilities": [[1.0]]}', "returned no labels"),
         (b"\xff\xfe{}", "must reply with"),
+        (b"<html>", "must reply with"),
         (b"[1, 2]", "must reply with"),
         (b"{" + b'"a":{' * 5000 + b"}" * 5001, "nested more than 100 levels"),
     ],
@@ -259,6 +287,10 @@ ADDRESSES = {
     "http://user@host/vqa": "without user",
     "http://host@/vqa": "without user",
     "http://host/?": "without user",
+    "http://user:pw-x@host/vqa": "without user",
+    "http://host/vqa?key=pw-x": "without user",
+    "https://host/#pw-x": "without user",
+    "http://[pw-x/vqa": "is invalid",
 }
 
 
@@ -266,7 +298,9 @@ ADDRESSES = {
 def test_an_impossible_address_is_refused_before_any_request(url: str) -> None:
     with pytest.raises(InputError, match=ADDRESSES[url]) as caught:
         load_model(url)
-    assert str(caught.value).isprintable() and len(str(caught.value)) < 300
+    assert (
+        str(caught.value).isprintable() and len(str(caught.value)) < 300 and "pw-x" not in str(caught.value)
+    )
 
 
 @pytest.mark.parametrize(

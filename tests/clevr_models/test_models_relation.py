@@ -15,9 +15,13 @@ from trex.artifacts.card import read_card
 from trex.clevr_models.fetch import fetch_relation_network
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
-from trex.clevr_models.relation_network.model import RelationModel, load_relation_model
+from trex.clevr_models.relation_network.model import (
+    RelationModel,
+    how_found,
+    load_relation_model,
+    relation_vocabulary,
+)
 from trex.clevr_models.relation_network.network import QUESTION_LAYERS, RelationNetwork, squeeze
-from trex.clevr_models.relation_network.vocabulary import how_found, relation_vocabulary
 from trex.foundation.errors import InputError, ModelError
 
 torch.set_num_threads(1)

@@ -13,10 +13,15 @@ import torch
 
 from tests.worlds.percept_worlds import chain, perfect_table, random_table
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, SIGNATURES, Program, check_program
-from trex.clevr_models.interface.question import ProgramStep
+from trex.clevr_models.interface.question import (
+    ATTRIBUTE_VALUES,
+    SIGNATURES,
+    Program,
+    ProgramStep,
+    check_program,
+)
 from trex.clevr_models.percept import soft_program
-from trex.clevr_models.percept.object_table import ObjectTable
+from trex.clevr_models.percept.network import ObjectTable
 from trex.clevr_models.percept.soft_program import FLOOR, answer_log_probs, answer_probs, count_distribution
 from trex.foundation.errors import InputError
 from trex.scenes.prior import ScenePrior

@@ -16,7 +16,7 @@ from trex.artifacts.weights import compact, write_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.model import SHIPPED, Percept, PerceptModel, load_percept, load_shipped
-from trex.clevr_models.percept.object_table import find_peaks
+from trex.clevr_models.percept.network import find_peaks
 from trex.foundation.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

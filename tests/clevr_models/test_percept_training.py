@@ -13,16 +13,14 @@ from PIL import Image
 
 from tests.worlds.percept_worlds import chain
 from trex.artifacts.card import read_card
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept import train as train_percept
-from trex.clevr_models.percept.augment import disturb, mirror
 from trex.clevr_models.percept.calibrate import match
 from trex.clevr_models.percept.evaluate import Share, evaluate, question_type, write_card
-from trex.clevr_models.percept.network import PerceptNetwork
-from trex.clevr_models.percept.object_table import find_peaks
+from trex.clevr_models.percept.network import PerceptNetwork, find_peaks
 from trex.clevr_models.percept.options import TrainOptions
 from trex.clevr_models.percept.train import Labels, grid_loss
-from trex.clevr_models.percept.training_data import BEHIND, RIGHT, load_scenes, to_pixels
+from trex.clevr_models.percept.training_data import BEHIND, RIGHT, disturb, load_scenes, mirror, to_pixels
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
 

@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 from tests.references.official_clevr import data_file
-from trex.clevr_models.relation_network.vocabulary import (
+from trex.clevr_models.relation_network.model import (
     FILE,
     how_found,
     read_vocabulary,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trex.clevr_models.iep.programs import calls_of
-from trex.clevr_models.interface.program_kinds import Program, check_program
-from trex.clevr_models.interface.question import ProgramStep
+from trex.clevr_models.iep.vocabulary import calls_of
+from trex.clevr_models.interface.question import Program, ProgramStep, check_program
 
 TOKEN = re.compile(r"(\w+)(?:\[(\w+)\])?")
 

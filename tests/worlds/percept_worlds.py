@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES, Program
-from trex.clevr_models.interface.question import ProgramStep
-from trex.clevr_models.percept.object_table import CANDIDATES, ObjectTable, relate_all
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program, ProgramStep
+from trex.clevr_models.percept.network import CANDIDATES, ObjectTable, relate_all
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT
 from trex.scenes.scene import Scene
 

@@ -161,7 +161,7 @@ def _check_weights(name: str) -> str:
     from trex.clevr_models.catalog import load_model
     from trex.clevr_models.fetch import NAMES, verify_model
     from trex.clevr_models.iep.fetch import RESNET, list_iep, load_resnet
-    from trex.clevr_models.interface.prefixes import IEP
+    from trex.clevr_models.interface.options import IEP
 
     if name == RESNET:
         load_resnet()

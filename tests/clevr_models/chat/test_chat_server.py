@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tests.serving.chat_server import Fault, Replies, chat_server, completion
 from tests.serving.http_scripts import Waits
-from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_exchange import AbandonedError
 from trex.clevr_models.adapters.http_model import png_base64
 from trex.clevr_models.catalog import load_model
@@ -202,24 +201,6 @@ def test_requests_run_side_by_side_up_to_the_bound(tmp_path: Path) -> None:
         assert server.most_running == 4 and len(server.requests) == 12
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 0])
-def test_what_passes_is_tried_again(status: int, tmp_path: Path) -> None:
-    with chat_server(one_or_two, faults=[Fault(status)] * 2) as server:
-        asked = answerer(tmp_path, server.url)
-        assert asked(pictures(1), CUBES)[0, 1] == pytest.approx(0.75)
-        assert waits(asked) == [1.0, 4.0] and len(server.requests) == 3 and asked.sender.sent == 3
-
-
-@pytest.mark.parametrize(
-    ("status", "problem"), [(500, "status 500"), (429, "status 429"), (0, "RemoteProtocolError")]
-)
-def test_a_server_that_stays_broken_is_given_up(status: int, problem: str, tmp_path: Path) -> None:
-    with chat_server(one_or_two, faults=[Fault(status)] * 9) as server:
-        with pytest.raises(ModelError, match=f"did not answer in 3 attempts; the last error: {problem}"):
-            answerer(tmp_path, server.url)(pictures(1), CUBES)
-        assert len(server.requests) == 3
-
-
 def test_a_server_that_says_when_to_try_again_is_obeyed(tmp_path: Path) -> None:
     said = [Fault(429, b"{}", (("Retry-After", after),)) for after in ("3", "Wed, 21 Oct 2026 07:28:00 GMT")]
     with chat_server(one_or_two, faults=said) as server:
@@ -244,23 +225,6 @@ def test_only_the_first_question_is_tried_on_probe_pictures() -> None:
         other = model.bind(Question("How many spheres are there?", ()))
         assert other.probe_probabilities == () and len(server.requests) == 2
         assert other.log_probs(pictures(1)).shape == (1, 30) and len(server.requests) == 3
-
-
-def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        sender = Sender(url, timeout_s=0.05, waits_s=(1.0,), sleep=Waits())
-        with pytest.raises(ModelError, match=r"in 2 attempts; the last error: TimeoutError"):
-            sender.send(b"{}")
-
-
-def test_a_truncated_reply_is_tried_again(tmp_path: Path) -> None:
-    whole = json.dumps(completion("1", None)).encode()
-    with chat_server(one_or_two, faults=[Fault(200, whole[:-9]), Fault(200, b"")]) as server:
-        assert answerer(tmp_path, server.url)(pictures(1), CUBES).shape == (1, 30)
-        assert len(server.requests) == 3
 
 
 def log_probs(*listed: tuple[str, float]) -> dict[str, object]:
@@ -325,15 +289,6 @@ def test_a_bad_reply_is_an_error_with_a_name_and_is_not_stored(name: str, tmp_pa
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_huge_reply_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_exchange, "LARGEST_REPLY", 1000)
-    with (
-        chat_server(one_or_two, faults=[Fault(200, b"{" + b" " * 5000)]) as server,
-        pytest.raises(ModelError, match="more than 1000 bytes"),
-    ):
-        answerer(tmp_path, server.url)(pictures(1), CUBES)
-
-
 def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
     with chat_server(one_or_two) as elsewhere:
         moved = Fault(307, b"{}", (("Location", f"{elsewhere.url}/chat/completions"),))
@@ -355,20 +310,13 @@ def test_a_final_status_says_what_to_do(status: int, message: str, tmp_path: Pat
         assert len(server.requests) == 1
 
 
-def test_too_many_requests_end_with_what_was_answered_kept(tmp_path: Path) -> None:
-    with chat_server(by_redness) as server:
+def test_too_many_requests_repeated_ones_included_end_with_what_was_answered_kept(tmp_path: Path) -> None:
+    with chat_server(by_redness, faults=[Fault(503)]) as server:
         with pytest.raises(RequestLimitError, match="max_requests = 5 requests were sent"):
-            answerer(tmp_path, server.url, most=5)(pictures(9), CUBES)
+            replace(answerer(tmp_path, server.url, most=5), concurrency=1)(pictures(9), CUBES)
         assert len(server.requests) == 5
-        answerer(tmp_path, server.url, most=4)(pictures(9), CUBES)
-        assert len(server.requests) == 9
-
-
-def test_tries_count_as_requests(tmp_path: Path) -> None:
-    with chat_server(one_or_two, faults=[Fault(503)] * 9) as server:
-        with pytest.raises(RequestLimitError):
-            answerer(tmp_path, server.url, most=2)(pictures(1), CUBES)
-        assert len(server.requests) == 2
+        answerer(tmp_path, server.url, most=5)(pictures(9), CUBES)
+        assert len(server.requests) == 10
 
 
 def test_the_key_goes_to_the_server_and_is_shown_nowhere(
@@ -383,7 +331,9 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
         echo = json.dumps(completion(f"your key is {SECRET}", None)).encode()
         for status in (200, 400, 401, 500, 307):
             server.faults[:] = [Fault(status, echo)] * 3
-            with pytest.raises(ModelError, match="repeats OPENAI_API_KEY" if status == 200 else "") as caught:
+            with pytest.raises(
+                ModelError, match="repeats OPENAI_API_KEY" if status == 200 else server.url
+            ) as caught:
                 answerer(tmp_path / "other", server.url, key=SECRET)(pictures(1), CUBES)
             said += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
     said += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
@@ -418,26 +368,6 @@ def test_a_key_is_found_however_it_is_written(name: str, tmp_path: Path) -> None
             answerer(tmp_path, server.url, key=SECRET)(pictures(1), CUBES)
         assert len(server.requests) == 1
     assert SECRET not in str(caught.value) and not list(tmp_path.rglob("*.json"))
-
-
-def test_the_key_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, SECRET)
-    with pytest.raises(InputError, match=r"OPENAI_API_KEY would be sent .* unencrypted; use https") as caught:
-        load_chat("openai:m", ModelOptions("http://models.example/v1"))
-    assert SECRET not in str(caught.value)
-    load_chat("openai:m", ModelOptions("https://models.example/v1"))
-    monkeypatch.setenv(KEY, "two\nlines")
-    with pytest.raises(InputError, match="not allowed in an HTTP header"):
-        load_chat("openai:m", ModelOptions("https://models.example/v1"))
-    for spaced in (
-        f"{SECRET} ",
-        f" {SECRET}",
-        " ",
-    ):  # planted bug: tried four times over, then "did not answer"
-        monkeypatch.setenv(KEY, spaced)
-        with pytest.raises(InputError, match="OPENAI_API_KEY begins or ends with a space") as caught:
-            load_chat("openai:m", ModelOptions("https://models.example/v1"))
-        assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.references import tiny_transformers as tiny
 from tests.references.tiny_transformers import transformers
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.token_mass import UNPARSED
-from trex.clevr_models.huggingface.label_answerer import label_answers
+from trex.clevr_models.huggingface.answerers import label_answers
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError

@@ -33,7 +33,7 @@ from trex.artifacts.card import card_path, sha256_of
 from trex.artifacts.weights import write_safetensors
 from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts, write_part
 from trex.clevr_models.iep.model import put_together
-from trex.clevr_models.iep.programs import calls_of
+from trex.clevr_models.iep.vocabulary import calls_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.foundation.errors import InputError

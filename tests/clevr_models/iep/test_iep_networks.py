@@ -23,7 +23,6 @@ from tests.references.iep_reference import (
     random_state,
 )
 from trex.clevr_models.iep.checkpoint import build, fill
-from trex.clevr_models.iep.programs import calls_of
 from trex.clevr_models.iep.sizes import (
     Baseline,
     BaselineSizes,
@@ -32,7 +31,7 @@ from trex.clevr_models.iep.sizes import (
     Sizes,
     read_sizes,
 )
-from trex.clevr_models.iep.vocabulary import IepVocabulary
+from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of
 from trex.foundation.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from tests.references.iep_reference import VOCABULARY, engine_shapes
 from trex.clevr_models.iep.checkpoint import build, fill
-from trex.clevr_models.iep.module_network import ExecutionEngine
-from trex.clevr_models.iep.programs import Call, calls_of
+from trex.clevr_models.iep.networks import ExecutionEngine
 from trex.clevr_models.iep.sizes import EngineSizes
+from trex.clevr_models.iep.vocabulary import Call, calls_of
 
 SIZES = EngineSizes(feature_dim=(3, 2, 2), module_dim=3, classifier_proj_dim=3, classifier_fc_layers=(3,))
 SETTINGS = {"feature_dim": (3, 2, 2), "module_dim": 3, "classifier_proj_dim": 3, "classifier_fc_layers": (3,)}

@@ -11,8 +11,15 @@ from tests.references.official_clevr import OFFICIAL, data_file, raw
 from tests.references.prefix_programs import from_prefix
 from tests.references.prefix_reference import NoAnswer, prefix_answer
 from tests.references.scene_strategies import random_scene
-from trex.clevr_models.iep.programs import Call, calls_of, to_prefix
-from trex.clevr_models.iep.vocabulary import SPECIALS, IepVocabulary, read_iep_vocabulary, tokenize
+from trex.clevr_models.iep.vocabulary import (
+    SPECIALS,
+    Call,
+    IepVocabulary,
+    calls_of,
+    read_iep_vocabulary,
+    to_prefix,
+    tokenize,
+)
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ProgramStep
 from trex.foundation.errors import InputError

@@ -16,9 +16,9 @@ from torch.nn import functional
 
 from tests.references.iep_reference import VOCABULARY
 from tests.references.prefix_programs import from_prefix
-from trex.clevr_models.iep.module_network import ExecutionEngine
-from trex.clevr_models.iep.programs import Call, calls_of
+from trex.clevr_models.iep.networks import ExecutionEngine
 from trex.clevr_models.iep.sizes import EngineSizes
+from trex.clevr_models.iep.vocabulary import Call, calls_of
 from trex.render.fake import FakeRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.programs import Step, execute

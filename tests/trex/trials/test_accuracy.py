@@ -405,9 +405,8 @@ def test_weights_are_told_apart_from_questions() -> None:
     """The question stands in some models' tensors; it must not make other weights of them, and weights must."""
     import torch
 
-    from trex.clevr_models.relation_network.model import RelationModel
+    from trex.clevr_models.relation_network.model import RelationModel, relation_vocabulary
     from trex.clevr_models.relation_network.network import RelationNetwork
-    from trex.clevr_models.relation_network.vocabulary import relation_vocabulary
 
     torch.manual_seed(0)
     model = RelationModel("relation-network:ir", RelationNetwork("ir"), relation_vocabulary())

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.calibrate import match
 from trex.clevr_models.percept.evaluate import PRESENT
 from trex.clevr_models.percept.model import Percept

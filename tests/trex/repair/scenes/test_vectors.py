@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trex.clevr_models.interface.program_kinds import ATTRIBUTE_VALUES
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.model import Percept
-from trex.clevr_models.percept.object_table import CHANNELS
+from trex.clevr_models.percept.network import CHANNELS
 from trex.clevr_models.percept.train import Labels
 from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.render.fake import FakeRenderer
