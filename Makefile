@@ -20,7 +20,7 @@ test: check tests
 
 # PYTHONDONTWRITEBYTECODE: compiling the tests anew costs each process some 10 s
 test-all: check
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 -m "nightly or not nightly"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal -m "nightly or not nightly"
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,7 +29,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 -m "not nightly and not slow"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal -m "not nightly and not slow"
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run

@@ -1,5 +1,6 @@
 """Which tests run nightly, what every test may ask for, and how hypothesis looks for examples: always alike."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,10 @@ settings.load_profile("same")
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nightly tests run only if a -m expression names them, those of `reproduce` too; Blender is a process."""
+    """Nightly tests run only if a -m expression names them, those of `reproduce` too; Blender is a process.
+
+    A test is as slow as what it is set up by.
+    """
     skip = pytest.mark.skip(reason="nightly: pytest -m nightly, or make test-all")
     is_asked_for = "nightly" in config.getoption("-m")
     for item in items:
@@ -24,6 +28,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(skip)
         if "blender" in item.keywords:
             item.add_marker(pytest.mark.process)
+        if "slow" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object) -> str | None:
@@ -31,16 +37,24 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object) -> str | None
     return f"{len(val)}-bytes" if isinstance(val, bytes) else None
 
 
+@pytest.fixture(scope="session")
+def slow() -> None:
+    """For a fixture that takes more than 2 s: marks each test that uses it as slow."""
+
+
 @pytest.fixture(autouse=True, scope="session")
 def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Neither records of the runs that tests make nor their banks go to the home of whoever runs the tests.
 
-    The query files that tests write are the user's own.
+    The query files that tests write are the user's own. All workers share one bank, so that its scenes are drawn once.
     """
+    base = tmp_path_factory.getbasetemp()
+    banks = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "banks"
+    banks.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.setenv("TREX_TRUST", str(tmp_path_factory.getbasetemp()))
-        patch.setenv("TREX_BANK", str(tmp_path_factory.mktemp("banks")))
+        patch.setenv("TREX_TRUST", str(base))
+        patch.setenv("TREX_BANK", str(banks))
         yield
 
 

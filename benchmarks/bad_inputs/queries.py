@@ -56,7 +56,7 @@ TEXTS: dict[str, str | bytes] = {
     "a long header": "[" + ".".join(["a"] * DEEP) + "]",
     "5000 digits": "x = " + "9" * 5000,
     "NUL": QUERY + "\0",
-    "UTF-16": QUERY.encode("utf-16"),
+    "UTF-16 without a mark": QUERY.encode("utf-16-le"),
     "Latin-1": (QUERY + "# é").encode("latin-1"),
     "too large": QUERY + "#" * (3 << 20),
     "a key twice": QUERY + "steps = 1\n",

@@ -68,7 +68,7 @@ def scene_texts() -> Iterator[tuple[str, str | bytes]]:
     yield "cut", json.dumps(ours)[:-9]
     yield "a list", "[]"
     yield "a number", "3"
-    yield "UTF-16", json.dumps(ours).encode("utf-16")
+    yield "UTF-16 without a mark", json.dumps(ours).encode("utf-16-le")
     yield "scenes that are no list", '{"scenes": 3}'
     yield "a scene that is no object", '{"scenes": [3]}'
     yield "no file name", json.dumps({"scenes": [{**clevr, "image_filename": 3}]})

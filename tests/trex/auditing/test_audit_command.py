@@ -36,7 +36,7 @@ def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, object]]:
+def whole(slow: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, object]]:
     """A finished audit, its bank, and what it printed."""
     folder = tmp_path_factory.mktemp("audit")
     return folder / "whole", folder / "bank", carried_out(folder / "whole", folder / "bank")
@@ -183,7 +183,7 @@ def _renders(deciding: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def of_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def of_kinds(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An audit that asks some kinds of questions only; its bank is beside it."""
     place = tmp_path_factory.mktemp("families")
     carried_out(place / "audit", place / "bank", *KINDS)

@@ -31,7 +31,7 @@ COMMAND = (
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
+def made(slow: None, tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
     """An audit of a model that counts brown from Python, with confirmed families."""
     folder = tmp_path_factory.mktemp("audit")
     found = package.audit(

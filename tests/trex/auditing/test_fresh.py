@@ -153,7 +153,7 @@ def test_sets_that_hold_everything_agree_by_chance_alone() -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def whole(slow: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """An audit with fresh scenes, and its bank."""
     folder = tmp_path_factory.mktemp("fresh")
     assert carried_out(folder / "audit", folder / "bank", "--fresh", "40")["fresh"]

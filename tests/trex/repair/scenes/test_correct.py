@@ -49,7 +49,7 @@ def run(path: Path) -> CorrectResult:
 
 
 @pytest.fixture(scope="module")
-def corrected_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corrected_once(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished repair."""
     path = tmp_path_factory.mktemp("correct") / "r"
     run(path)

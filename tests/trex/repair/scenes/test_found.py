@@ -99,6 +99,7 @@ WHOLE = [
 ]
 
 
+@pytest.mark.slow
 def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_path: Path) -> None:
     """Planted bugs: found prior scenes were learned from and judged by, and counted as clusters of their own."""
     runs = [

@@ -169,7 +169,7 @@ def test_every_seed_and_every_search_of_a_proof_has_to_hold() -> None:
 
 
 @pytest.fixture(scope="module")
-def repaired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repaired(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished repair of the shipped model on flat drawings."""
     path = tmp_path_factory.mktemp("proof") / "r"
     with opened(path, query(**SMALL)) as folder, loaded(path, is_planted=False) as given:

@@ -33,7 +33,7 @@ def run(path: Path, n: int, progress: Progress = silent) -> None:
 
 
 @pytest.fixture(scope="module")
-def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def labelled(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repair up to its verdicts."""
     path = tmp_path_factory.mktemp("repair") / "r"
     run(path, 3)
