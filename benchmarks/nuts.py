@@ -16,10 +16,12 @@ from torch import Tensor
 
 from benchmarks.figure import note, show, show_spread
 from trex.foundation.errors import InputError
+from trex.inference.chains import Checkpoint, start
 from trex.inference.nuts.density import Point
-from trex.inference.nuts.sampler import Density, NutsCheckpoint, NutsOptions, lane_of, nuts_rounds, start_nuts
+from trex.inference.nuts.options import GRADIENTS
+from trex.inference.nuts.sampler import Density, NutsOptions, lane_of, nuts_rounds
 from trex.inference.targets import high_confidence
-from trex.inference.types import Evaluation, State
+from trex.inference.types import Floats, unscored
 from trex.mnist_models.card import LATENT
 from trex.mnist_models.load import load_classifier, load_decoder
 from trex.mnist_models.networks.autoencoders import VaeDecoder
@@ -28,7 +30,6 @@ from trex.mnist_models.networks.classifiers import Classifier
 PAPER_S = {"mnist": 1.18, "fashion": 1.96}  # a sample on one GTX 1080 (Booth et al. 2021)
 LABELS = tuple("0123456789")
 OPTIONS = NutsOptions(warmup=80, path=30)
-UNSEEN = Evaluation(0.0, 0.0, np.zeros(len(LABELS)), None)  # chains weigh their starts themselves
 DRAWS = {1: 10, 4: 10, 16: 10}  # chains, and draws of each
 LANES = (1, 4, 16)
 SEEDS = 5
@@ -81,10 +82,12 @@ def costs_of_seed(density: Density, seed: int) -> dict[str, list[Cost]]:
     return found | {"4.one_by_one": costs_of_groups(replace(density, lane=1), warm, 4)}
 
 
-def costs_of_groups(density: Density, warm: NutsCheckpoint, size: int) -> list[Cost]:
+def costs_of_groups(density: Density, warm: Checkpoint[Floats], size: int) -> list[Cost]:
     """One for each group of `size` of the chains."""
-    firsts = range(0, len(warm.points), size)
-    groups = [replace(warm, points=warm.points[first : first + size]) for first in firsts]
+    groups = [
+        Checkpoint(warm.states[at : at + size], warm.rng_states[at : at + size], warm.next_index)
+        for at in range(0, len(warm.states), size)
+    ]
     return [cost_of_draws(density, group, DRAWS[size]) for group in groups]
 
 
@@ -100,24 +103,24 @@ def networks(dataset: str) -> tuple[LogProbs, tuple[str, ...]]:
     return lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), classifier.labels
 
 
-def warmed_up(density: Density, seed: int) -> NutsCheckpoint:
+def warmed_up(density: Density, seed: int) -> Checkpoint[Floats]:
     """The most chains that are measured, after warmup: fewer of them draw the same."""
     rng = np.random.default_rng(seed)
-    states = [State(rng.standard_normal(LATENT), UNSEEN) for _ in range(max(DRAWS))]
+    states = [unscored(rng.standard_normal(LATENT)) for _ in range(max(DRAWS))]
     note(f"seed {seed}: warmup of {len(states)} chains")
-    *_, last = nuts_rounds(density, OPTIONS, start_nuts(seed, states), OPTIONS.warmup)
+    *_, last = nuts_rounds(density, OPTIONS, start(seed, states), OPTIONS.warmup)
     return last.checkpoint
 
 
-def cost_of_draws(density: Density, warm: NutsCheckpoint, draws: int) -> Cost:
+def cost_of_draws(density: Density, warm: Checkpoint[Floats], draws: int) -> Cost:
     """A draw's share of what all chains' draws took."""
-    total = len(warm.points) * draws
-    began, gradients = time.process_time(), 0
+    total = len(warm.states) * draws
+    began, gradients = time.process_time(), 0.0
     for done in nuts_rounds(density, OPTIONS, warm, OPTIONS.warmup + draws):
-        gradients += done.renders
+        gradients += sum(draw.figures[GRADIENTS] for draw in done.draws)
     cost = Cost((time.process_time() - began) / total, gradients / total)
     note(
-        f"{len(warm.points)} chains, lane {density.lane}: {cost.gradients:.1f} gradients, {cost.cpu_s:.3f} s a draw"
+        f"{len(warm.states)} chains, lane {density.lane}: {cost.gradients:.1f} gradients, {cost.cpu_s:.3f} s a draw"
     )
     return cost
 

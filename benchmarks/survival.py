@@ -173,7 +173,7 @@ def of_search(results: Results, target: GaussianTarget, records: Sequence[Record
     hits = [
         target.is_hit(cheap[int(member)])
         for draw, member in zip(results.sample.draws, results.sample.selection.members, strict=True)
-        if cheap and target.is_hit(draw.evaluation.log_probs)
+        if cheap and target.is_hit(draw.state.log_probs)
     ]
     return {
         "fragile": len(results.fragile), "families": results.families.count,
@@ -191,8 +191,8 @@ def is_cheapest(record: Record) -> bool:
 
 def best_misses(results: Results, target: GaussianTarget, n: int) -> list[Scene]:
     """The prior scenes that are no hits, most confident first."""
-    misses = [draw for draw in results.sample.draws if not target.is_hit(draw.evaluation.log_probs)]
-    order = sorted(misses, key=lambda draw: -target.confidence(draw.evaluation.log_probs))
+    misses = [draw for draw in results.sample.draws if not target.is_hit(draw.state.log_probs)]
+    order = sorted(misses, key=lambda draw: -target.confidence(draw.state.log_probs))
     return [draw.z for draw in order[:n]]
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from trex.foundation.errors import InputError, RunError
 from trex.inference.rng import CHAIN_STREAM, START_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.statistics.importance import effective_size
-from trex.inference.types import Draw, Floats, Info, State, Z
+from trex.inference.types import Draw, Floats, Kernel, State, Z
 
 TEMPERING_STEPS = 30  # halvings of the bracket
 
@@ -32,27 +32,16 @@ class Checkpoint(Generic[Z]):
             )
 
 
-class Steps(Protocol[Z]):
-    """The part of a kernel that moves chains: Metropolis, or surrogate transitions."""
-
-    def step_many(
-        self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]
-    ) -> list[tuple[State[Z], Info[Z]]]:
-        """One step of every chain, each with its own rng."""
-        ...
-
-
 class Round(NamedTuple, Generic[Z]):
     """One step of every chain, and the checkpoint after it."""
 
     draws: tuple[Draw[Z], ...]
-    infos: tuple[Info[Z], ...]
     checkpoint: Checkpoint[Z]
 
     @property
     def renders(self) -> int:
         """The number of pictures that this round rendered."""
-        return sum(info.was_rendered for info in self.infos)
+        return sum(draw.was_rendered for draw in self.draws)
 
 
 def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
@@ -63,25 +52,16 @@ def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
 
 
 def rounds(
-    kernel: Steps[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
+    kernel: Kernel[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
 ) -> Iterator[Round[Z]]:
     """Yield rounds from the checkpoint up to index n_rounds - 1; the first n_warmup are marked as warmup."""
     states = checkpoint.states
     rngs = [load_rng(state) for state in checkpoint.rng_states]
     for index in range(checkpoint.next_index, n_rounds):
-        steps = kernel.step_many(rngs, states)
-        states = tuple(state for state, _ in steps)
-        draws = tuple(
-            Draw(chain, index, state.z, state.evaluation, info.is_accepted, index < n_warmup)
-            for chain, (state, info) in enumerate(steps)
-        )
-        after = Checkpoint(states, tuple(save_rng(rng) for rng in rngs), index + 1)
-        yield Round(draws, tuple(info for _, info in steps), after)
-
-
-def resume(states: Sequence[State[Z]], rng_states: Sequence[RngState], next_index: int) -> Checkpoint[Z]:
-    """The checkpoint of a stopped run; its states may be rebuilt from the last draw of each chain."""
-    return Checkpoint(tuple(states), tuple(rng_states), next_index)
+        steps = enumerate(kernel.step(rngs, states))
+        draws = tuple(replace(d, chain=c, index=index, is_warmup=index < n_warmup) for c, d in steps)
+        states = tuple(draw.state for draw in draws)
+        yield Round(draws, Checkpoint(states, tuple(save_rng(rng) for rng in rngs), index + 1))
 
 
 def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z], ...]:
@@ -95,11 +75,11 @@ def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z]
         raise InputError(
             f"{n_chains} chains need at least as many prior draws, not {len(draws)}; raise prior_scenes"
         )
-    log_weights = np.array([draw.evaluation.log_weight for draw in draws])
+    log_weights = np.array([draw.state.log_weight for draw in draws])
     power = tempering_power(log_weights, min(2.0 * n_chains, 0.9 * len(draws)))
     gumbel = stream(seed, START_STREAM).gumbel(size=len(draws))
     picked = np.argsort(-(power * log_weights + gumbel), kind="stable")[:n_chains]  # Gumbel top-k
-    return tuple(State(draws[i].z, draws[i].evaluation) for i in picked)
+    return tuple(draws[i].state for i in picked)
 
 
 def tempering_power(log_weights: Floats, ess: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scored, Scorer
-from trex.inference.types import Evaluation, Info, Prior, Proposal, State, Target, Z
+from trex.inference.types import Draw, Prior, Proposal, State, Target, Z, unscored
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ class Candidate(Generic[Z]):
 class Metropolis(Generic[Z]):
     """Leaves prior(z) * exp(power * log_weight(z)) invariant; `power` below 1 tempers.
 
-    `propose` and `decide` are the two halves of `step`: for many chains, one batch between them renders all
-    candidates.
+    `propose`, `score` and `decide` are the parts of a step: one batch between the other two renders all candidates.
     """
 
     prior: Prior[Z]
@@ -54,7 +53,7 @@ class Metropolis(Generic[Z]):
                 f"a chain cannot start at {z!r}, which the prior excludes; start from a prior draw"
             )
         (scored,) = self.scorer.score([z])
-        return State(z, self.weigh(log_prior, scored))
+        return self.weigh(z, log_prior, scored)
 
     def propose(self, rng: np.random.Generator, state: State[Z]) -> Candidate[Z]:
         """One proposal, with everything that needs no render."""
@@ -66,50 +65,35 @@ class Metropolis(Generic[Z]):
         assert forth > -math.inf, f"{self.proposal!r} proposed a point that its log_q says it cannot"
         return Candidate(to, log_prior, back - forth)
 
-    def evaluate(self, candidates: Sequence[Candidate[Z]]) -> list[Evaluation | None]:
-        """The evaluation of each candidate, all in one render batch; None for candidates outside the support."""
+    def score(self, candidates: Sequence[Candidate[Z]]) -> list[State[Z]]:
+        """Each candidate as a state, all rendered in one batch; those outside the support are unscored."""
         possible = [candidate for candidate in candidates if candidate.is_possible]
         scored = iter(self.scorer.score([candidate.z for candidate in possible]))
-        return [self.weigh(c.log_prior, next(scored)) if c.is_possible else None for c in candidates]
+        return [
+            self.weigh(c.z, c.log_prior, next(scored)) if c.is_possible else unscored(c.z) for c in candidates
+        ]
 
     def decide(
-        self,
-        rng: np.random.Generator,
-        state: State[Z],
-        candidate: Candidate[Z],
-        evaluation: Evaluation | None,
-    ) -> tuple[State[Z], Info[Z]]:
-        """Accept the candidate or repeat the state."""
-        if evaluation is None:
-            return state, Info(candidate.z, None, False, -math.inf, False)
-        ratio = self.log_accept_ratio(state, candidate, evaluation)
+        self, rng: np.random.Generator, state: State[Z], candidate: Candidate[Z], proposed: State[Z]
+    ) -> Draw[Z]:
+        """Accept the candidate, scored as `proposed`, or repeat the state."""
+        if not proposed.is_scored:
+            return Draw(state, False, proposed, -math.inf, was_rendered=False)
+        ratio = self.log_accept_ratio(state, proposed, candidate.log_q_ratio)
         is_accepted = math.log1p(-rng.random()) < ratio  # the log of a number in (0, 1]; NaN rejects
-        info = Info(candidate.z, evaluation, is_accepted, ratio, True)
-        return (State(candidate.z, evaluation) if is_accepted else state), info
+        return Draw(proposed if is_accepted else state, is_accepted, proposed, ratio)
 
-    def log_accept_ratio(self, state: State[Z], candidate: Candidate[Z], evaluation: Evaluation) -> float:
+    def log_accept_ratio(self, old: State[Z], new: State[Z], log_q_ratio: float) -> float:
         """The log of the Metropolis-Hastings ratio, positive if the ratio exceeds 1."""
-        old = state.evaluation
-        gain = self.power * (evaluation.log_weight - old.log_weight)
-        return evaluation.log_prior - old.log_prior + gain + candidate.log_q_ratio
+        gain = self.power * (new.log_weight - old.log_weight)
+        return new.log_prior - old.log_prior + gain + log_q_ratio
 
-    def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
-        """Propose once, render if the prior allows it, accept or repeat."""
-        candidate = self.propose(rng, state)
-        (evaluation,) = self.evaluate([candidate])
-        return self.decide(rng, state, candidate, evaluation)
-
-    def step_many(
-        self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]
-    ) -> list[tuple[State[Z], Info[Z]]]:
-        """One step of every chain with one render batch; the same draws as `step` for each chain with its own rng."""
+    def step(self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]) -> list[Draw[Z]]:
+        """Each chain proposes once, all that the prior allows are rendered in one batch, each accepts or repeats."""
         candidates = [self.propose(rng, state) for rng, state in zip(rngs, states, strict=True)]
-        evaluations = self.evaluate(candidates)
-        quads = zip(rngs, states, candidates, evaluations, strict=True)
-        return [self.decide(rng, state, candidate, evaluation) for rng, state, candidate, evaluation in quads]
+        quads = zip(rngs, states, candidates, self.score(candidates), strict=True)
+        return [self.decide(rng, state, candidate, proposed) for rng, state, candidate, proposed in quads]
 
-    def weigh(self, log_prior: float, scored: Scored) -> Evaluation:
-        """The evaluation of a point whose picture has been scored."""
-        return Evaluation(
-            log_prior, self.target.log_weight(scored.log_probs), scored.log_probs, scored.picture
-        )
+    def weigh(self, z: Z, log_prior: float, scored: Scored) -> State[Z]:
+        """The state of a latent whose picture has been scored."""
+        return State(z, log_prior, self.target.log_weight(scored.log_probs), scored.log_probs, scored.picture)

@@ -25,7 +25,7 @@ from trex.inference.metropolis import Metropolis
 from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.statistics.importance import mean_weight, resample
 from trex.inference.tempering import Above, Closeness, top_temperature
-from trex.inference.types import Draw, Floats, Info, State, Target, Z
+from trex.inference.types import Draw, Floats, State, Target, Z
 
 ENOUGH = 0.2  # the mean relative weight of the particles from which they are weighed as they are
 
@@ -67,8 +67,8 @@ def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
     if len(draws) < 2:
         raise InputError(f"{len(draws)} particles are too few; use at least 2, better 100")
     rngs = tuple(save_rng(stream(seed, PARTICLE_STREAM, i)) for i in range(len(draws) + 1))
-    temperature = top_temperature([draw.evaluation.log_probs for draw in draws])
-    return Particles(tuple(State(draw.z, draw.evaluation) for draw in draws), rngs, temperature=temperature)
+    temperature = top_temperature([draw.state.log_probs for draw in draws])
+    return Particles(tuple(draw.state for draw in draws), rngs, temperature=temperature)
 
 
 def stages(
@@ -84,9 +84,9 @@ def stages(
         current = select(kernel.target, current, enough).particles
         renders, accepted = 0, 0
         for _ in range(n_moves):
-            current, infos = step(kernel, current)
-            renders += sum(info.was_rendered for info in infos)
-            accepted += sum(info.is_accepted for info in infos)
+            current, draws = step(kernel, current)
+            renders += sum(draw.was_rendered for draw in draws)
+            accepted += sum(draw.is_accepted for draw in draws)
         yield Stage(current, renders, accepted / max(1, n_moves * len(current.states)))
 
 
@@ -97,7 +97,7 @@ def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> Selecte
     instead, and their `power` is 1 from then on.
     """
     close = Closeness(target, now.temperature)
-    closeness = np.array([close(state.evaluation.log_probs) for state in now.states])
+    closeness = np.array([close(state.log_probs) for state in now.states])
     if closeness.min() < now.level:
         raise RunError(f"a move towards {target!r} ended below its level; the draws of this run were changed")
     log_weights = _relative(target, now.states)
@@ -116,23 +116,24 @@ def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> Selecte
     return _resampled(risen, np.where(is_kept, 0.0, -math.inf))
 
 
-def step(kernel: Metropolis[Z], now: Particles[Z]) -> tuple[Particles[Z], list[Info[Z]]]:
+def step(kernel: Metropolis[Z], now: Particles[Z]) -> tuple[Particles[Z], list[Draw[Z]]]:
     """Move every particle once: above the level by the prior; at power 1 by the target, maybe below it again.
 
-    All evaluations returned have the weights of the kernel's own target.
+    All states returned have the weights of the kernel's own target.
     """
     target = kernel.target
     if now.power < 1.0:
         kernel = replace(kernel, target=Above(Closeness(target, now.temperature), now.level))
     rngs = [load_rng(state) for state in now.rng_states[:-1]]
-    steps = kernel.step_many(rngs, [_weighed(state, kernel.target) for state in now.states])
-    states = tuple(_weighed(state, target) for state, _ in steps)
+    moved = kernel.step(rngs, [_weighed(state, kernel.target) for state in now.states])
+    draws = [_weighed_draw(draw, target) for draw in moved]
+    states = tuple(draw.state for draw in draws)
     saved = (*(save_rng(rng) for rng in rngs), now.rng_states[-1])
     after = replace(now, states=states, rng_states=saved)
     if now.power < 1.0:
         mean = log_mean(_relative(target, states))
         after = replace(after, log_mass=float(np.logaddexp(now.log_below, now.log_above + mean)))
-    return after, [_weighed_info(info, target) for _, info in steps]
+    return after, draws
 
 
 def _resampled(now: Particles[Z], log_weights: Floats) -> Selected[Z]:
@@ -144,19 +145,18 @@ def _resampled(now: Particles[Z], log_weights: Floats) -> Selected[Z]:
 
 def _relative(target: Target, states: Sequence[State[Z]]) -> Floats:
     """(n,): log weights relative to the target's peak."""
-    return np.array([state.evaluation.log_weight for state in states]) - target.log_peak
+    return np.array([state.log_weight for state in states]) - target.log_peak
 
 
-def _weighed_info(info: Info[Z], target: Target) -> Info[Z]:
-    if info.evaluation is None:
-        return info
-    weight = target.log_weight(info.evaluation.log_probs)
-    return replace(info, evaluation=info.evaluation._replace(log_weight=weight))
+def _weighed_draw(draw: Draw[Z], target: Target) -> Draw[Z]:
+    proposed = draw.proposed
+    if proposed is not None and proposed.is_scored:
+        proposed = _weighed(proposed, target)
+    return replace(draw, state=_weighed(draw.state, target), proposed=proposed)
 
 
 def _weighed(state: State[Z], target: Target) -> State[Z]:
-    weight = target.log_weight(state.evaluation.log_probs)
-    return State(state.z, state.evaluation._replace(log_weight=weight))
+    return replace(state, log_weight=target.log_weight(state.log_probs))
 
 
 def log_mean(log_weights: Floats) -> float:

@@ -7,7 +7,7 @@ at the leading look). Their end y is accepted from the start x with probability
 
 which leaves prior * dear invariant, whatever the leading look says (Liu 2001, Monte Carlo Strategies in Scientific
 Computing, 9.4.3; with one inner step, Christen and Fox 2005). The cheap score should be a function of the latent alone:
-a chain then resumes bit for bit, though only the deciding look's evaluation is stored. Each score of a step is computed
+a chain then resumes bit for bit, though only the deciding look's score is stored. Each score of a step is computed
 once and carried to the correction; to score an end anew there, with other noise, would be wrong.
 """
 
@@ -17,13 +17,13 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.inference.metropolis import Candidate, Metropolis
-from trex.inference.types import Evaluation, Info, State, Z
+from trex.inference.types import Draw, State, Z, unscored
 
 N_INNER = 16  # steps at the leading look between corrections; benchmarks/kernels/KERNELS.md
 MAX_REMEMBERED = 1024  # cheap scores; a step needs one per chain
@@ -31,19 +31,19 @@ MAX_REMEMBERED = 1024  # cheap scores; a step needs one per chain
 
 @dataclass
 class Remembered:
-    """Evaluations at the leading look by latent, without pictures; the oldest are dropped."""
+    """States at the leading look by latent, without pictures; the oldest are dropped."""
 
-    known: OrderedDict[Hashable, Evaluation] = field(default_factory=OrderedDict)
+    known: OrderedDict[Hashable, State[Any]] = field(default_factory=OrderedDict)
 
-    def get(self, z: object) -> Evaluation | None:
-        """The evaluation at z, if it is known."""
+    def get(self, z: Z) -> State[Z] | None:
+        """The state at z, if it is known."""
         return self.known.get(latent_key(z))
 
     def keep(self, states: Iterable[State[Z]]) -> None:
         """Remember these states."""
         for state in states:
             key = latent_key(state.z)
-            self.known[key] = state.evaluation._replace(picture=None)
+            self.known[key] = replace(state, picture=None)
             self.known.move_to_end(key)
         while len(self.known) > MAX_REMEMBERED:
             self.known.popitem(last=False)
@@ -63,11 +63,11 @@ class Trail(Generic[Z]):
         """Whether the end differs from the start; if not, there is nothing to decide."""
         return latent_key(self.end.z) != latent_key(self.start.z)
 
-    def follow(self, state: State[Z], info: Info[Z]) -> None:
+    def follow(self, draw: Draw[Z]) -> None:
         """One more inner step."""
-        self.end = state
-        self.n_renders += info.was_rendered
-        self.n_accepted += info.is_accepted
+        self.end = draw.state
+        self.n_renders += draw.was_rendered
+        self.n_accepted += draw.is_accepted
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Surrogate(Generic[Z]):
 
     `leading` is Metropolis at the cheap look with the same prior, usually with a `LeadingTarget`; `deciding` gives
     scorer, target and power of the correction, and its proposal is not used. A step renders at the deciding look once
-    or, if the inner steps end where they began, never. `Info.figures` counts the inner steps: `inner_renders` leaves
+    or, if the inner steps end where they began, never. The figures count the inner steps: `inner_renders` leaves
     out the score of the current state, which is rendered again only after a resume.
     """
 
@@ -90,43 +90,33 @@ class Surrogate(Generic[Z]):
             raise InputError(f"{self.n_inner} inner steps: use at least 1")
 
     def init(self, z: Z) -> State[Z]:
-        """The state at z, evaluated at the deciding look; InputError if z lies outside the prior's support."""
+        """The state at z, scored at the deciding look; InputError if z lies outside the prior's support."""
         return self.deciding.init(z)
 
-    def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
-        """The inner steps, then accept their end or repeat the state."""
-        ((after, info),) = self.step_many([rng], [state])
-        return after, info
-
-    def step_many(
-        self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]
-    ) -> list[tuple[State[Z], Info[Z]]]:
-        """One step of every chain: a batch at the leading look per inner step, and one at the deciding look.
-
-        The draws are the same as from `step` for each chain with its own rng.
-        """
+    def step(self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]) -> list[Draw[Z]]:
+        """The inner steps of every chain, a batch at the leading look each; then all ends are decided in one batch."""
         trails = self.lead(rngs, states)
         candidates = [self.candidate(trail) for trail in trails if trail.is_moved]
-        decisions = iter(zip(candidates, self.deciding.evaluate(candidates), strict=True))
-        steps = []
+        decisions = iter(zip(candidates, self.deciding.score(candidates), strict=True))
+        draws = []
         for rng, state, trail in zip(rngs, states, trails, strict=True):
             if trail.is_moved:
-                after, info = self.deciding.decide(rng, state, *next(decisions))
+                draw = self.deciding.decide(rng, state, *next(decisions))
             else:
-                after, info = state, Info(state.z, None, False, -math.inf, False)
-            steps.append((after, replace(info, figures=self._figures(trail))))
+                draw = Draw(state, False, unscored(state.z), -math.inf, was_rendered=False)
+            draws.append(replace(draw, figures=self._figures(trail)))
         self.remembered.keep(
-            t.end if info.is_accepted else t.start for t, (_, info) in zip(trails, steps, strict=True)
+            trail.end if draw.is_accepted else trail.start for trail, draw in zip(trails, draws, strict=True)
         )
-        return steps
+        return draws
 
     def lead(self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]) -> list[Trail[Z]]:
         """The inner steps of every chain, at the leading look."""
         trails = [Trail(start, start) for start in self._at_leading_look(states)]
         for _ in range(self.n_inner):
-            steps = self.leading.step_many(rngs, [trail.end for trail in trails])
-            for trail, step in zip(trails, steps, strict=True):
-                trail.follow(*step)
+            draws = self.leading.step(rngs, [trail.end for trail in trails])
+            for trail, draw in zip(trails, draws, strict=True):
+                trail.follow(draw)
         return trails
 
     def candidate(self, trail: Trail[Z]) -> Candidate[Z]:
@@ -135,18 +125,14 @@ class Surrogate(Generic[Z]):
         Its log_q_ratio needs no density of the inner steps: they are reversible, so that
         q(y | x) / q(x | y) = prior(y) cheap(y) / (prior(x) cheap(x)), the inner ratio without its proposal.
         """
-        end = Candidate(trail.end.z, trail.end.evaluation.log_prior, 0.0)
-        gain = self.leading.log_accept_ratio(trail.start, end, trail.end.evaluation)
-        return replace(end, log_q_ratio=-gain)
+        gain = self.leading.log_accept_ratio(trail.start, trail.end, 0.0)
+        return Candidate(trail.end.z, trail.end.log_prior, -gain)
 
     def _at_leading_look(self, states: Sequence[State[Z]]) -> list[State[Z]]:
         known = [self.remembered.get(state.z) for state in states]
         pairs = list(zip(states, known, strict=True))
         scored = iter(self.leading.scorer.score([state.z for state, found in pairs if found is None]))
-        return [
-            State(s.z, found or self.leading.weigh(s.evaluation.log_prior, next(scored)))
-            for s, found in pairs
-        ]
+        return [found or self.leading.weigh(s.z, s.log_prior, next(scored)) for s, found in pairs]
 
     def _figures(self, trail: Trail[Z]) -> dict[str, float]:
         return {

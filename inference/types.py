@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,56 +100,58 @@ class Target(Protocol):
         ...
 
 
-class Evaluation(NamedTuple):
-    """The result of one render, kept with the state. `picture` is None if it was stored elsewhere."""
-
-    log_prior: float
-    log_weight: float
-    log_probs: Floats  # (K,)
-    picture: Picture | None
-
-
 @dataclass(frozen=True)
 class State(Generic[Z]):
-    """Everything that the next step needs."""
+    """A latent and its score: everything that the next step needs.
+
+    Without a render there is no score: see `unscored`. `picture` is None too if it was stored elsewhere.
+    """
 
     z: Z
-    evaluation: Evaluation
+    log_prior: float
+    log_weight: float
+    log_probs: Floats  # (K,); empty without a score
+    picture: Picture | None = None
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the classifier has answered."""
+        return self.log_probs.size > 0
+
+
+def unscored(z: Z) -> State[Z]:
+    """A latent that was not rendered: it lies outside the prior's support, or nothing is to be decided."""
+    return State(z, -math.inf, -math.inf, np.empty(0))
 
 
 @dataclass(frozen=True)
-class Info(Generic[Z]):
-    """The course of a step: the proposed point, accepted or not; `evaluation` is None if nothing was rendered.
+class Draw(Generic[Z]):
+    """One step of a chain: the state after it, which a rejection repeats, and its course; or one prior draw.
 
-    `figures` are the kernel's numbers about its trajectory, empty for single steps.
+    `proposed` is the point that was tried, accepted or not; None for draws that are no steps, and for those read from
+    the disk. `figures` are the kernel's numbers about its trajectory, empty for single steps. A kernel leaves it to
+    its caller to number its draws and to mark those of the warmup.
     """
 
-    proposed: Z
-    evaluation: Evaluation | None
-    is_accepted: bool
-    log_accept_ratio: float
-    was_rendered: bool
+    state: State[Z]
+    is_accepted: bool = True
+    proposed: State[Z] | None = None
+    log_accept_ratio: float = 0.0
+    was_rendered: bool = True
     figures: Mapping[str, float] = field(default_factory=dict)
+    chain: int = PRIOR_CHAIN
+    index: int = 0
+    is_warmup: bool = False
+
+    @property
+    def z(self) -> Z:
+        """The state's latent."""
+        return self.state.z
 
 
 class Kernel(Protocol[Z]):
-    """A Markov transition that leaves the posterior invariant."""
+    """A Markov transition that leaves the posterior invariant: Metropolis, or surrogate transitions."""
 
-    def init(self, z: Z) -> State[Z]:
-        """The state at z; renders once."""
+    def step(self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]) -> list[Draw[Z]]:
+        """One step of every chain, each with its own rng, so that none depends on the others."""
         ...
-
-    def step(self, rng: np.random.Generator, state: State[Z]) -> tuple[State[Z], Info[Z]]:
-        """The next state, and the course of the step."""
-        ...
-
-
-class Draw(NamedTuple, Generic[Z]):
-    """One per step of a chain; a rejection repeats the old state. Prior draws have chain PRIOR_CHAIN."""
-
-    chain: int
-    index: int  # type: ignore[assignment]  # shadows tuple.index, which no one calls on a draw
-    z: Z
-    evaluation: Evaluation
-    is_accepted: bool
-    is_warmup: bool

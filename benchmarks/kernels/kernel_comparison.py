@@ -98,12 +98,13 @@ def first_hit(job: Job) -> float:
     target = world.target
     kernel = Metropolis(world.prior, world.move(job.kernel), world.scorer, target)
     state, renders = kernel.init(world.prior.sample(rng)), 1
-    if target.is_hit(state.evaluation.log_probs):
+    if target.is_hit(state.log_probs):
         return 1
     for _ in range(job.budget * MAX_STEPS_PER_RENDER):
-        state, info = kernel.step(rng, state)
-        renders += info.was_rendered
-        if info.evaluation is not None and target.is_hit(info.evaluation.log_probs):
+        (draw,) = kernel.step([rng], [state])
+        state, proposed = draw.state, draw.proposed
+        renders += draw.was_rendered
+        if proposed and proposed.is_scored and target.is_hit(proposed.log_probs):
             return renders
         if renders >= job.budget:
             break
@@ -115,7 +116,7 @@ def prior_hits(part: tuple[str, int, int]) -> int:
     name, first, end = part
     world = WORLDS[name]
     draws = prior_draws(SEED, range(first, end), world.prior, world.scorer, world.target)
-    return sum(world.target.is_hit(draw.evaluation.log_probs) for draw in draws)
+    return sum(world.target.is_hit(draw.state.log_probs) for draw in draws)
 
 
 @dataclass(frozen=True)

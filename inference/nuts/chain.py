@@ -9,6 +9,7 @@ separate kernel that adapts nothing and has never run at another T.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,21 +19,17 @@ import torch
 from trex.inference.coroutines import Ask
 from trex.inference.nuts.checkpoint import ChainPoint
 from trex.inference.nuts.density import Evaluated, Point
-from trex.inference.nuts.kernel import Evaluate, Kernel, Tree, adapting, tuned
-from trex.inference.nuts.options import NutsOptions
+from trex.inference.nuts.kernel import Evaluate, Kernel, adapting, tuned
+from trex.inference.nuts.options import ACCEPT, NutsOptions
 from trex.inference.rng import load_rng, save_rng
 from trex.inference.tempering import top_temperature
-from trex.inference.types import Floats
+from trex.inference.types import Draw, Floats
 
 
 class ChainDraw(NamedTuple):
     """One draw, and the point from which the chain continues."""
 
-    index: int  # type: ignore[assignment]  # shadows tuple.index, as in Draw
-    z: Floats
-    evaluated: Evaluated
-    tree: Tree
-    is_accepted: bool
+    draw: Draw[Floats]
     after: ChainPoint
 
 
@@ -47,14 +44,14 @@ def run_chain(
         return found
 
     if at.tuning is None:
-        for draw in _warmup(at, options, evaluate):
-            if draw.index in span:
-                ask(draw)
-            if draw.index >= span.stop - 1:
+        for made in _warmup(at, options, evaluate):
+            if made.draw.index in span:
+                ask(made)
+            if made.draw.index >= span.stop - 1:
                 return
-            at = draw.after
-    for draw in _draws(at, range(max(span.start, options.warmup), span.stop), options, evaluate):
-        ask(draw)
+            at = made.after
+    for made in _draws(at, range(max(span.start, options.warmup), span.stop), options, evaluate):
+        ask(made)
 
 
 def _warmup(at: ChainPoint, options: NutsOptions, evaluate: Evaluate) -> Iterator[ChainDraw]:
@@ -62,26 +59,26 @@ def _warmup(at: ChainPoint, options: NutsOptions, evaluate: Evaluate) -> Iterato
     z = at.z
     for draw in _path(at, rng, options, evaluate):
         z = draw.z
-        yield draw
+        yield ChainDraw(draw, at)
     _seed_torch(rng)
     kernel = adapting(z, evaluate, options.warmup - options.path, options)
     for index in range(options.path, options.warmup):
-        draw = _step(kernel, rng, index, at)
+        draw = _step(kernel, rng, index, options)
         is_last = index == options.warmup - 1
-        yield draw._replace(after=ChainPoint(draw.z, save_rng(rng), kernel.tuning)) if is_last else draw
+        yield ChainDraw(draw, ChainPoint(draw.z, save_rng(rng), kernel.tuning) if is_last else at)
 
 
 def _path(
     at: ChainPoint, rng: np.random.Generator, options: NutsOptions, evaluate: Evaluate
-) -> Iterator[ChainDraw]:
+) -> Iterator[Draw[Floats]]:
     if not options.path:
         return
-    top = top_temperature([evaluate(Point(at.z)).evaluation.log_probs])
+    top = top_temperature([evaluate(Point(at.z)).state.log_probs])
     _seed_torch(rng)
     kernel = adapting(at.z, evaluate, options.path, options, top)
     for index in range(options.path):
         kernel.heat(temperature(top, index, options.path))
-        yield _step(kernel, rng, index, at)
+        yield _step(kernel, rng, index, options)
 
 
 def _draws(at: ChainPoint, span: range, options: NutsOptions, evaluate: Evaluate) -> Iterator[ChainDraw]:
@@ -89,8 +86,8 @@ def _draws(at: ChainPoint, span: range, options: NutsOptions, evaluate: Evaluate
     rng = load_rng(at.rng)
     kernel = tuned(at.tuning, at.z, evaluate, options)
     for index in span:
-        draw = _step(kernel, rng, index, at)
-        yield draw._replace(after=ChainPoint(draw.z, save_rng(rng), at.tuning))
+        draw = _step(kernel, rng, index, options)
+        yield ChainDraw(draw, ChainPoint(draw.z, save_rng(rng), at.tuning))
 
 
 def temperature(top: float, index: int, n: int) -> float:
@@ -98,12 +95,21 @@ def temperature(top: float, index: int, n: int) -> float:
     return float(top ** (1.0 - (index + 1) / n))
 
 
-def _step(kernel: Kernel, rng: np.random.Generator, index: int, after: ChainPoint) -> ChainDraw:
+def _step(kernel: Kernel, rng: np.random.Generator, index: int, options: NutsOptions) -> Draw[Floats]:
+    """A trajectory proposes nothing in particular: what it ends at is the state."""
     before = kernel.z
     _seed_torch(rng)
-    tree = kernel.step()
-    z = kernel.z
-    return ChainDraw(index, z, kernel.current, tree, not np.array_equal(z, before), after)
+    figures = kernel.step()
+    state, accept_prob = kernel.state, figures[ACCEPT]
+    return Draw(
+        state,
+        is_accepted=not np.array_equal(state.z, before),
+        proposed=state,
+        log_accept_ratio=math.log(accept_prob) if accept_prob > 0.0 else -math.inf,
+        figures=figures,
+        index=index,
+        is_warmup=index < options.warmup,
+    )
 
 
 def _seed_torch(rng: np.random.Generator) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from trex.foundation.errors import InputError, ModelError
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import Evaluation, Floats
+from trex.inference.types import Floats, State
 
 PAPER = 1.0  # the temperature of the paper's target
 LANE = 4  # rows evaluated at a time
@@ -39,9 +39,9 @@ class Point(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The values at a point. `evaluation` is the paper's; `log_density` and `gradient` (d,) are at the temperature."""
+    """The values at a point. `state` is the paper's; `log_density` and `gradient` (d,) are at the temperature."""
 
-    evaluation: Evaluation
+    state: State[Floats]
     log_density: float
     gradient: Floats
 
@@ -86,7 +86,7 @@ class Density:
         log_weight = self.target.log_weights(log_probs.detach())
         parts = (log_prior, log_weight, log_probs, log_density, gradient)
         arrays = [part.detach().numpy() for part in parts]
-        return {row: _evaluated([array[row] for array in arrays]) for row in rows}
+        return {row: _evaluated(point.z, [array[row] for array in arrays]) for row, point in rows.items()}
 
     def _answers(self, z: Tensor) -> Tensor:
         log_probs = self.log_probs(z)
@@ -112,7 +112,7 @@ def tempered(log_probs: Tensor, temperature: Tensor) -> Tensor:
     return torch.where(temperature == PAPER, log_probs, (log_probs / temperature).log_softmax(-1))
 
 
-def _evaluated(row: list[Floats]) -> Evaluated:
+def _evaluated(z: Floats, row: list[Floats]) -> Evaluated:
     log_prior, log_weight, log_probs, log_density, gradient = row
-    paper = Evaluation(float(log_prior), float(log_weight), log_probs.copy(), None)
+    paper = State(z, float(log_prior), float(log_weight), log_probs.copy())
     return Evaluated(paper, float(log_density), gradient.copy())

@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent, whole_percent
-from trex.inference.nuts.options import NutsOptions
+from trex.inference.nuts.options import ACCEPT, DEPTH, DIVERGENT, ENERGY, FIGURES, GRADIENTS, NutsOptions
 from trex.inference.statistics.diagnostics import MIN_DRAWS, Diagnosis, basic_summaries, diagnose_all
 from trex.inference.statistics.verdict import MAX_R_HAT, MIN_ESS
 from trex.inference.types import Draw, Floats, Target
@@ -28,35 +28,6 @@ ACCEPT_SLACK = (
     0.15  # if acceptance is lower than wanted by more, the step size from warmup does not suit the draws
 )
 FLAT_NATS = 20.0  # a chain whose best draw lies this far below the peak never reached the level set
-
-
-class Trajectory(Protocol):
-    """The figures of a trajectory; satisfied by `trex.inference.nuts.kernel.Tree` and by records on the disk."""
-
-    @property
-    def accept_prob(self) -> float:
-        """Mean acceptance probability over the trajectory's points."""
-        ...
-
-    @property
-    def is_divergent(self) -> bool:
-        """Whether its energy error exceeded Pyro's 1000."""
-        ...
-
-    @property
-    def depth(self) -> int:
-        """The number of doublings."""
-        ...
-
-    @property
-    def n_gradients(self) -> int:
-        """The number of gradients computed."""
-        ...
-
-    @property
-    def energy(self) -> float:
-        """The Hamiltonian at its start."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -147,27 +118,25 @@ class NutsDiagnosis:
         )
 
 
-def diagnose_nuts(
-    draws: Sequence[Draw[Floats]], trees: Sequence[Trajectory], target: Target, options: NutsOptions
-) -> NutsDiagnosis:
-    """Diagnose draws and their trajectories, in the same order; InputError if none comes after warmup."""
-    kept = [(d, t) for d, t in zip(draws, trees, strict=True) if not d.is_warmup]
-    if not kept:
+def diagnose_nuts(draws: Sequence[Draw[Any]], target: Target, options: NutsOptions) -> NutsDiagnosis:
+    """Diagnose draws by NUTS, which have vectors and figures; InputError if none comes after warmup."""
+    after = [draw for draw in draws if not draw.is_warmup]
+    if not after:
         raise InputError(f"none of {len(draws)} draws follows warmup; draw more, or shorten warmup")
-    after, trajectories = [d for d, _ in kept], [t for _, t in kept]
-    chains = sorted({d.chain for d in after})
+    chains = [[draw for draw in after if draw.chain == chain] for chain in sorted({d.chain for d in after})]
+    figures = {name: np.array([draw.figures[name] for draw in after], np.float64) for name in FIGURES}
     return NutsDiagnosis(
         diagnoses=diagnose_all(after, latent_summaries(target, after[0].z.size)),
         n_chains=len(chains),
-        n_draws=len(kept),
-        divergent=sum(t.is_divergent for t in trajectories),
-        saturated=sum(t.depth >= options.max_depth for t in trajectories),
-        accept=float(np.mean([t.accept_prob for t in trajectories])),
+        n_draws=len(after),
+        divergent=int(figures[DIVERGENT].sum()),
+        saturated=int((figures[DEPTH] >= options.max_depth).sum()),
+        accept=float(figures[ACCEPT].mean()),
         wanted_accept=options.accept,
         max_depth=options.max_depth,
-        gradients=float(np.mean([t.n_gradients for t in trajectories])),
-        bfmi=min(bfmi([t.energy for d, t in kept if d.chain == c]) for c in chains),
-        outside=tuple(c for c in chains if _is_outside([d for d in after if d.chain == c], target)),
+        gradients=float(figures[GRADIENTS].mean()),
+        bfmi=min(bfmi([draw.figures[ENERGY] for draw in chain]) for chain in chains),
+        outside=tuple(chain[0].chain for chain in chains if _is_outside(chain, target)),
     )
 
 
@@ -190,4 +159,4 @@ def _coordinate(i: int, draw: Draw[Floats]) -> float:
 
 
 def _is_outside(draws: Sequence[Draw[Floats]], target: Target) -> bool:
-    return max(d.evaluation.log_weight for d in draws) < target.log_peak - FLAT_NATS
+    return max(d.state.log_weight for d in draws) < target.log_peak - FLAT_NATS

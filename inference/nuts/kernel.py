@@ -16,22 +16,12 @@ from torch import Tensor
 
 from trex.inference.nuts.checkpoint import Tuning
 from trex.inference.nuts.density import PAPER, Evaluated, Point
-from trex.inference.nuts.options import NutsOptions
-from trex.inference.types import Floats
+from trex.inference.nuts.options import ACCEPT, DEPTH, DIVERGENT, ENERGY, GRADIENTS, NutsOptions
+from trex.inference.types import Floats, State
 
 SITE = "z"
 PATH_DEPTH = 6  # most doublings on the path, which needs no long trajectories
 Evaluate = Callable[[Point], Evaluated]
-
-
-class Tree(NamedTuple):
-    """One trajectory: mean acceptance, divergence, doublings, gradients, energy."""
-
-    accept_prob: float
-    is_divergent: bool
-    depth: int
-    n_gradients: int
-    energy: float
 
 
 class Doubling(NamedTuple):
@@ -92,9 +82,9 @@ class Kernel:
         return _array(self._params[SITE]).copy()
 
     @property
-    def current(self) -> Evaluated:
-        """The density's values at z."""
-        return self._known[_array(self._params[SITE]).tobytes()]
+    def state(self) -> State[Floats]:
+        """The point with the paper's score, after a step."""
+        return self._known[_array(self._params[SITE]).tobytes()].state
 
     @property
     def tuning(self) -> Tuning:
@@ -107,8 +97,8 @@ class Kernel:
         self._temperature = temperature
         self._nuts.clear_cache()
 
-    def step(self) -> Tree:
-        """Make one draw."""
+    def step(self) -> dict[str, float]:
+        """Make one draw; the figures of its trajectory, named as in `trex.inference.nuts.options`."""
         self._n_gradients, self._nuts.doublings = 0, []
         self._params = self._nuts.sample(self._params)
         kept = _array(self._params[SITE]).tobytes()
@@ -171,15 +161,15 @@ def _unset(params: dict[str, Tensor]) -> Tensor:
     raise AssertionError("the kernel sets its own potential")
 
 
-def _summary(nuts: WatchedNuts, n_gradients: int) -> Tree:
+def _summary(nuts: WatchedNuts, n_gradients: int) -> dict[str, float]:
     doublings = nuts.doublings
-    return Tree(
-        accept_prob=sum(d.sum_accept_probs for d in doublings) / sum(d.n_points for d in doublings),
-        is_divergent=any(d.is_divergent for d in doublings),
-        depth=sum(not (d.is_divergent or d.is_turning) for d in doublings),
-        n_gradients=n_gradients,
-        energy=nuts.energy,
-    )
+    return {
+        ACCEPT: sum(d.sum_accept_probs for d in doublings) / sum(d.n_points for d in doublings),
+        DIVERGENT: any(d.is_divergent for d in doublings),
+        DEPTH: sum(not (d.is_divergent or d.is_turning) for d in doublings),
+        GRADIENTS: n_gradients,
+        ENERGY: nuts.energy,
+    }
 
 
 def _array(tensor: Tensor) -> Floats:

@@ -6,6 +6,15 @@ from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
 
+# The figures of a draw: mean acceptance over its trajectory's points; whether its energy error exceeded Pyro's 1000;
+# the number of doublings, and of gradients; the Hamiltonian at its start. They are stored with each draw.
+FIGURES = ACCEPT, DIVERGENT, DEPTH, GRADIENTS, ENERGY = (
+    "accept_prob",
+    "is_divergent",
+    "depth",
+    "n_gradients",
+    "energy",
+)
 MIN_ADAPTATION = 20  # warmup steps at the paper's target that Pyro's windows need
 
 

@@ -8,12 +8,12 @@ chains run beside it.
 Usage, with `decoder` and `classifier` from `trex.mnist_models.load`:
 
     density = Density(lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), target)
-    checkpoint = start_nuts(seed, starts(seed, prior_draws, n_chains))       # starts: of trex.inference.chains
+    checkpoint = start(seed, starts(seed, prior_draws, n_chains))            # both of trex.inference.chains
     for done in nuts_rounds(density, NutsOptions(warmup=300, path=60), checkpoint, n_rounds=800):
-        done.draws, done.trees, plain_checkpoint(done.checkpoint)            # keep the last to resume from it
+        done.draws, done.checkpoint                                          # keep the last to resume from it
 
-`n_rounds` includes warmup. A draw's evaluation is the density's own: of pictures before rounding to bytes, and
-without the picture. `done.renders` is the round's cost in gradients (each one forward and one backward pass).
+`n_rounds` includes warmup. A draw's score is the density's own: of pictures before rounding to bytes, and without the
+picture. Its figures tell its trajectory, with the cost in gradients (each one forward and one backward pass).
 """
 
 from __future__ import annotations
@@ -21,75 +21,43 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import pyro
 import torch
 
+from trex.inference.chains import Checkpoint, Round
 from trex.inference.coroutines import Coroutines
 from trex.inference.nuts.chain import ChainDraw, run_chain
-from trex.inference.nuts.checkpoint import NutsCheckpoint, plain_checkpoint, read_checkpoint, start_nuts
+from trex.inference.nuts.checkpoint import chain_points, plain_point
 from trex.inference.nuts.density import Density, Evaluated, Point, lane_of, standard_normal
-from trex.inference.nuts.kernel import Tree
 from trex.inference.nuts.options import NutsOptions
-from trex.inference.types import Draw, Floats
+from trex.inference.types import Floats
 
-__all__ = [
-    "Density",
-    "NutsCheckpoint",
-    "NutsOptions",
-    "NutsRound",
-    "Tree",
-    "lane_of",
-    "nuts_rounds",
-    "plain_checkpoint",
-    "read_checkpoint",
-    "standard_normal",
-    "start_nuts",
-]
+__all__ = ["Density", "NutsOptions", "lane_of", "nuts_rounds", "standard_normal"]
 AHEAD = 4  # draws that a chain of short trajectories may be ahead, so that fewer lanes run half empty
 
 
-class NutsRound(NamedTuple):
-    """One draw of every chain, the trajectory that led to each, and the checkpoint after it."""
-
-    draws: tuple[Draw[Floats], ...]
-    trees: tuple[Tree, ...]
-    checkpoint: NutsCheckpoint
-
-    @property
-    def renders(self) -> int:
-        """The number of gradients that this round computed."""
-        return sum(tree.n_gradients for tree in self.trees)
-
-
 def nuts_rounds(
-    density: Density, options: NutsOptions, checkpoint: NutsCheckpoint, n_rounds: int
-) -> Iterator[NutsRound]:
+    density: Density, options: NutsOptions, checkpoint: Checkpoint[Floats], n_rounds: int
+) -> Iterator[Round[Floats]]:
     """Yield rounds up to index n_rounds - 1; between rounds torch and Pyro are in the caller's state."""
     span = range(checkpoint.next_index, n_rounds)
     chains = [
         _Chain(Coroutines(partial(run_chain, at=point, span=span, options=options)))
-        for point in checkpoint.points
+        for point in chain_points(checkpoint)
     ]
     try:
         for index in span:
             with undisturbed():
                 found = _next_draws(density, chains)
-            yield _round(found, index, options.warmup)
+            draws = tuple(replace(made.draw, chain=chain) for chain, made in enumerate(found))
+            rng_states = tuple(plain_point(made.after) for made in found)
+            yield Round(draws, Checkpoint(tuple(draw.state for draw in draws), rng_states, index + 1))
     finally:
         for chain in chains:
             chain.close()
-
-
-def _round(found: list[ChainDraw], index: int, n_warmup: int) -> NutsRound:
-    draws = tuple(
-        Draw(chain, index, d.z, d.evaluated.evaluation, d.is_accepted, index < n_warmup)
-        for chain, d in enumerate(found)
-    )
-    after = NutsCheckpoint(tuple(d.after for d in found), index + 1)
-    return NutsRound(draws, tuple(d.tree for d in found), after)
 
 
 def _next_draws(density: Density, chains: list[_Chain]) -> list[ChainDraw]:

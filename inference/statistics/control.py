@@ -151,12 +151,12 @@ def controls(
 def _control(
     draws: Sequence[Draw[Z]], selection: Selection, target: GaussianTarget, chains: int, mass: float
 ) -> Control[Z] | None:
-    distances = np.array([float(distance(target, np.exp(draw.evaluation.log_probs))) for draw in draws])
+    distances = np.array([float(distance(target, np.exp(draw.state.log_probs))) for draw in draws])
     radius = _radius(distances, selection.weights, mass * selection.n)
     if radius is None:
         return None
     easier = distance_target(target, radius)
-    inside = np.array([float(easier.is_hit(draw.evaluation.log_probs)) for draw in draws])
+    inside = np.array([float(easier.is_hit(draw.state.log_probs)) for draw in draws])
     is_out = inside == 0.0
     outside = tuple(draw for draw, out in zip(reweigh(draws, easier), is_out, strict=True) if out)
     counts = upper_counts(inside, selection.weights, selection.n, selection.heaviest)

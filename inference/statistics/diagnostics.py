@@ -33,8 +33,8 @@ class Diagnosis(NamedTuple):
 def basic_summaries(target: Target) -> dict[str, Callable[[Draw[Z]], float]]:
     """Confidence and log weight. They alone over-report the ESS: add counts by attribute and distances."""
     return {
-        "confidence": lambda draw: target.confidence(draw.evaluation.log_probs),
-        "log weight": lambda draw: draw.evaluation.log_weight,
+        "confidence": lambda draw: target.confidence(draw.state.log_probs),
+        "log weight": lambda draw: draw.state.log_weight,
     }
 
 

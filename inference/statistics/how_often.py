@@ -139,13 +139,13 @@ def how_often(
         raise InputError("a rate needs at least one prior draw")
     if any(draw.chain != PRIOR_CHAIN for draw in draws):
         raise InputError("only prior draws give a rate; chain states are drawn towards the target")
-    hits = np.array([float(target.is_hit(draw.evaluation.log_probs)) for draw in draws])
-    relative = np.array([draw.evaluation.log_weight for draw in draws]) - target.log_peak
+    hits = np.array([float(target.is_hit(draw.state.log_probs)) for draw in draws])
+    relative = np.array([draw.state.log_weight for draw in draws]) - target.log_peak
     return HowOften(
         rate=rate_of(hits, selection, level),
         mass=estimate(selection, np.exp(np.minimum(relative, 0.0)), level),
         ess=effective_size(selection.log_weights(relative)),
-        best=max(target.confidence(draw.evaluation.log_probs) for draw in draws),
+        best=max(target.confidence(draw.state.log_probs) for draw in draws),
         level=level,
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.inference.rng import PRIOR_STREAM, stream
 from trex.inference.scoring import Scorer
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats, Prior, Target, Z
+from trex.inference.types import Draw, Floats, Prior, State, Target, Z
 
 
 def prior_draw(seed: int, index: int, prior: Prior[Z], purpose: int = PRIOR_STREAM) -> tuple[Z, float]:
@@ -39,24 +40,17 @@ def independent_draws(
     scored = scorer.score([z for z, _ in points])
     rows = zip(indices, points, scored, strict=True)
     return [
-        Draw(
-            PRIOR_CHAIN,
-            i,
-            z,
-            Evaluation(p, target.log_weight(s.log_probs), s.log_probs, s.picture),
-            True,
-            False,
-        )
-        for i, (z, p), s in rows
+        Draw(State(z, log_prior, target.log_weight(s.log_probs), s.log_probs, s.picture), index=i)
+        for i, (z, log_prior), s in rows
     ]
 
 
 def reweigh(draws: Sequence[Draw[Z]], target: Target) -> list[Draw[Z]]:
     """The same prior draws weighed for another target; renders nothing."""
-    weights = [target.log_weight(draw.evaluation.log_probs) for draw in draws]
+    weights = [target.log_weight(draw.state.log_probs) for draw in draws]
     return [
-        d._replace(evaluation=d.evaluation._replace(log_weight=w))
-        for d, w in zip(draws, weights, strict=True)
+        replace(draw, state=replace(draw.state, log_weight=weight))
+        for draw, weight in zip(draws, weights, strict=True)
     ]
 
 

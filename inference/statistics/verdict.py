@@ -60,14 +60,12 @@ def conclude(
     `doubts` are a sampler's own reasons against convergence.
     """
     chain_draws = [draw for draw in draws if draw.chain >= 0]
-    hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in chain_draws)
-    known = sum(target.is_hit(draw.evaluation.log_probs) for draw in draws if draw.chain < 0)
+    hits = sum(target.is_hit(draw.state.log_probs) for draw in chain_draws)
+    known = sum(target.is_hit(draw.state.log_probs) for draw in draws if draw.chain < 0)
     before = max(prior.hits, known)  # the rate may leave out the first draws
-    best = max([prior.best, *(target.confidence(draw.evaluation.log_probs) for draw in chain_draws)])
+    best = max([prior.best, *(target.confidence(draw.state.log_probs) for draw in chain_draws)])
     chains = by_chain(draws)
-    is_hit = np.array(
-        [[target.is_hit(d.evaluation.log_probs) for d in chain] for chain in chains], dtype=bool
-    )
+    is_hit = np.array([[target.is_hit(d.state.log_probs) for d in chain] for chain in chains], dtype=bool)
     n_chains_hit = sum(bool(row.any()) for row in is_hit)
     diagnoses = diagnose_all(draws, summaries)
     if hits + before == 0:
@@ -143,7 +141,7 @@ def _missed(
 ) -> list[str]:
     """The hits of the prior sample to which no chain draw is similar, as a reason; chains are (chains, draws)."""
     prior = [draw for draw in draws if draw.chain == PRIOR_CHAIN]
-    hits = [draw for draw in prior if target.is_hit(draw.evaluation.log_probs)]
+    hits = [draw for draw in prior if target.is_hit(draw.state.log_probs)]
     if not hits or is_hit.any(axis=-1).sum() < 2:
         return []
 

@@ -223,10 +223,10 @@ def level_set(
     the prior, if any of them is in it. A prior draw that a bank chose with probability p has 1 / p times its weight.
     """
     kept = [draw for draw in results.chains if not draw.is_warmup]
-    arrived = {draw.chain for draw in kept if is_hit(draw.evaluation.log_probs)}
+    arrived = {draw.chain for draw in kept if is_hit(draw.state.log_probs)}
     chain = tuple(draw for draw in kept if draw.chain in arrived)
-    states = {identity(draw.z) for draw in chain if is_hit(draw.evaluation.log_probs)}
-    if chain and (len(states) >= LEAST or not any(is_hit(d.evaluation.log_probs) for d in results.prior)):
+    states = {identity(draw.z) for draw in chain if is_hit(draw.state.log_probs)}
+    if chain and (len(states) >= LEAST or not any(is_hit(d.state.log_probs) for d in results.prior)):
         return chain, np.zeros(len(chain)), False
     log_weights = results.sample.log_weights
     if not np.max(log_weights, initial=-np.inf) > -np.inf:
@@ -237,5 +237,5 @@ def level_set(
 def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
     labels = manifest.facts.labels
     named = [labels.index(answer) for answer in manifest.query.answer] or list(range(len(labels)))
-    rows = [np.exp(draw.evaluation.log_probs[named]) for draw in draws]
+    rows = [np.exp(draw.state.log_probs[named]) for draw in draws]
     return np.array(rows) if rows else np.zeros((0, len(named)))

@@ -81,7 +81,7 @@ def latent_groups(result: CellResult, colors: Sequence[str], rest_color: str) ->
     if not result.draws or not isinstance(result.draws[0].z, np.ndarray):
         return ()
     labels = result.manifest.facts.labels
-    answers = [labels[int(np.argmax(draw.evaluation.log_probs))] for draw in prior]
+    answers = [labels[int(np.argmax(draw.state.log_probs))] for draw in prior]
     groups = [Group("level set", _vectors([result.draws[i].z for i in result.shown]), colors[0], "o")]
     for place, answer in enumerate(result.manifest.query.answer, start=1):
         rows = [draw.z for draw, word in zip(prior, answers, strict=True) if word == answer]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.references.draws import scored
 from tests.references.statistics import ALPHA
 from tests.worlds.tiny_scene_world import COUNTER, GroundPrior, MapRenderer, block_moves
 from trex.inference.chains import rounds, start, starts
@@ -22,7 +23,7 @@ from trex.inference.statistics.importance import prior_draws
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import high_confidence
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
+from trex.inference.types import Draw, Floats
 from trex.scenes.scene import Scene
 
 TARGET = high_confidence(("a", "b"), "a", width=0.001)  # P(a) is uniform under the prior: a mass is a length
@@ -30,11 +31,7 @@ CHAINS, SEED, REPEATS = 4, 20_262, 300
 
 
 def draws_of(probs: Floats) -> list[Draw[float]]:
-    log_probs = np.log(np.stack([probs, 1.0 - probs], axis=-1))
-    return [
-        Draw(PRIOR_CHAIN, i, p, Evaluation(0.0, TARGET.log_weight(row), row, None), True, False)
-        for i, (p, row) in enumerate(zip(probs, log_probs, strict=True))
-    ]
+    return [Draw(scored(TARGET, [p, 1.0 - p], p), index=i) for i, p in enumerate(probs)]
 
 
 def blind(rng: np.random.Generator, easier: Control[float], grain: int = 0) -> Attempt:
@@ -141,7 +138,7 @@ def test_masses_are_those_of_the_sample_and_their_counts_clopper_and_pearsons() 
     assert (first.mass.value, second.mass.value) == (0.01, 0.001)
     assert first.counts == pytest.approx((31.0, 2970.0))
     assert stats.beta.ppf(0.975, *first.counts) == pytest.approx(clopper_pearson(30, 3000).high)
-    assert not any(first.target.is_hit(draw.evaluation.log_probs) for draw in first.outside)
+    assert not any(first.target.is_hit(draw.state.log_probs) for draw in first.outside)
     assert second.window > 5 * first.window
 
 
@@ -210,9 +207,9 @@ def search(easier: Control[Scene], seed: int) -> Attempt:
     kernel = Metropolis(PRIOR, block_moves(PRIOR), SCORER, easier.target)
     hits: list[list[bool]] = [[] for _ in range(MANY)]
     for done in rounds(kernel, start(seed, starts(seed, easier.outside, MANY)), 5000):
-        for row, info in zip(hits, done.infos, strict=True):
-            if info.evaluation is not None:
-                row.append(easier.target.is_hit(info.evaluation.log_probs))
+        for row, draw in zip(hits, done.draws, strict=True):
+            if draw.proposed.is_scored:
+                row.append(easier.target.is_hit(draw.proposed.log_probs))
         if attempt(easier, hits).is_decided:
             break
     return attempt(easier, hits)
@@ -231,7 +228,7 @@ def test_a_control_starts_with_the_weights_of_its_own_target() -> None:
     """Planted: with those of the query's, every first move is accepted that nears the easier set."""
     draws = draws_of(uniform(np.random.default_rng(SEED), 3000))
     for easier in controls(draws, everyone(3000), TARGET, CHAINS):
-        scored = [draw.evaluation for draw in easier.outside]
+        scored = [draw.state for draw in easier.outside]
         weights = [one.log_weight for one in scored]
         assert weights == [easier.target.log_weight(one.log_probs) for one in scored]
         assert weights != [TARGET.log_weight(one.log_probs) for one in scored]

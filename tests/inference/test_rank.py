@@ -36,8 +36,8 @@ STATISTICS = {
     "x": lambda state, target: float(state.z[0]),
     "off center": lambda state, target: float(np.max(np.abs(state.z - 0.5))),
     "distance": lambda state, target: abs(float(state.z[0] - state.z[1])),
-    "confidence": lambda state, target: target.confidence(state.evaluation.log_probs),
-    "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
+    "confidence": lambda state, target: target.confidence(state.log_probs),
+    "log weight": lambda state, target: target.log_weight(state.log_probs),
 }
 N = 6_000
 LENGTH = 5

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError, RunError
-from trex.inference.chains import Checkpoint, Round, resume, rounds, start, starts, tempering_power
+from trex.inference.chains import Checkpoint, Round, rounds, start, starts, tempering_power
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import RngState, load_rng, save_rng, stream
@@ -22,7 +22,7 @@ from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import effective_size, prior_draws
 from trex.inference.targets import high_confidence
 from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer, SquarePrior
-from trex.inference.types import Draw, Evaluation, Floats, State
+from trex.inference.types import Draw, Floats, State
 
 LABELS = PixelClassifier().labels
 TARGET = high_confidence(LABELS, "red", width=0.2)
@@ -59,8 +59,8 @@ def bits(draws: Sequence[Draw[Floats]]) -> list[tuple[object, ...]]:
             d.chain,
             d.index,
             d.z.tobytes(),
-            d.evaluation.log_probs.tobytes(),
-            d.evaluation.log_weight,
+            d.state.log_probs.tobytes(),
+            d.state.log_weight,
             d.is_accepted,
         )
         for d in draws
@@ -75,10 +75,10 @@ def through_json(
     checkpoint: Checkpoint[Floats], rng_states: Sequence[RngState] | None = None
 ) -> Checkpoint[Floats]:
     """What a run folder keeps: numbers as text, no pictures."""
-    rows = [(s.z.tolist(), *s.evaluation[:2], s.evaluation.log_probs.tolist()) for s in checkpoint.states]
+    rows = [(s.z.tolist(), s.log_prior, s.log_weight, s.log_probs.tolist()) for s in checkpoint.states]
     rows, rngs = json.loads(json.dumps([rows, rng_states or list(checkpoint.rng_states)]))
-    states = [State(np.array(z), Evaluation(p, w, np.array(logs), None)) for z, p, w, logs in rows]
-    return resume(states, rngs, checkpoint.next_index)
+    states = tuple(State(np.array(z), p, w, np.array(logs)) for z, p, w, logs in rows)
+    return Checkpoint(states, tuple(rngs), checkpoint.next_index)
 
 
 def test_all_at_once_is_one_by_one_with_one_batch_a_round() -> None:
@@ -87,10 +87,10 @@ def test_all_at_once_is_one_by_one_with_one_batch_a_round() -> None:
     single, states = toy_kernel(), list(begin().states)
     rngs = [load_rng(state) for state in begin().rng_states]
     for one in found:
-        steps = [single.step(rng, state) for rng, state in zip(rngs, states, strict=True)]
+        steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
         states = [state for state, _ in steps]
         assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
-        assert [info.is_accepted for _, info in steps] == [d.is_accepted for d in one.draws]
+        assert [draw.is_accepted for draw in steps] == [d.is_accepted for d in one.draws]
     assert len(renderer.batches) <= 25 and max(renderer.batches) > 1
     assert sum(renderer.batches) == sum(one.renders for one in found) < 4 * 25  # invalid points cost nothing
 
@@ -101,7 +101,7 @@ def test_one_draw_a_step_and_a_rejection_repeats() -> None:
     assert [d.index for d in draws] == list(range(60))
     assert [d.is_warmup for d in draws] == [True] * 10 + [False] * 50
     rejected = [(a, b) for a, b in pairwise(draws) if not b.is_accepted]
-    assert rejected and all(np.array_equal(a.z, b.z) and a.evaluation is b.evaluation for a, b in rejected)
+    assert rejected and all(np.array_equal(a.z, b.z) and a.state is b.state for a, b in rejected)
 
 
 @pytest.mark.parametrize("stop", [1, 7, 19])
@@ -155,7 +155,7 @@ def test_random_states_survive_json_and_reject_nonsense() -> None:
         with pytest.raises(RunError, match="PCG64"):
             load_rng(wrong)
     with pytest.raises(RunError, match="do not make a checkpoint"):
-        resume(begin().states, begin().rng_states[:2], 0)
+        Checkpoint(begin().states, begin().rng_states[:2])
 
 
 def test_starts_are_distinct_near_the_target_and_dispersed() -> None:
@@ -163,13 +163,12 @@ def test_starts_are_distinct_near_the_target_and_dispersed() -> None:
     for width in (0.2, 0.05, 1e-3, 1e-6):
         narrow = replace(TARGET, width=(width,))
         weighed = [
-            d._replace(evaluation=d.evaluation._replace(log_weight=narrow.log_weight(d.evaluation.log_probs)))
-            for d in draws
+            replace(d, state=replace(d.state, log_weight=narrow.log_weight(d.state.log_probs))) for d in draws
         ]
         picked = starts(SEED, weighed, 8)
         assert len({state.z.tobytes() for state in picked}) == 8
-        ours = np.mean([TARGET.confidence(state.evaluation.log_probs) for state in picked])
-        everyone = np.mean([TARGET.confidence(draw.evaluation.log_probs) for draw in draws])
+        ours = np.mean([TARGET.confidence(state.log_probs) for state in picked])
+        everyone = np.mean([TARGET.confidence(draw.state.log_probs) for draw in draws])
         assert ours > everyone + 0.1
     with pytest.raises(InputError, match="8 chains need at least as many"):
         starts(SEED, draws[:7], 8)
@@ -187,13 +186,14 @@ def test_small_widths_do_not_stop_a_chain() -> None:
     """D10: in linear space both densities underflow to 0 and their ratio is 0/0."""
     narrow = replace(toy_kernel(), target=high_confidence(LABELS, "red", width=1e-6))
     state = narrow.init(np.array([0.05, 0.95]))
-    assert np.exp(state.evaluation.log_weight) == 0.0  # what a linear ratio would divide by
+    assert np.exp(state.log_weight) == 0.0  # what a linear ratio would divide by
     rng = np.random.default_rng(4)
     best = state
     for _ in range(300):
-        best, info = narrow.step(rng, best)
-        assert not np.isnan(info.log_accept_ratio)
-    assert best.evaluation.log_probs[0] > state.evaluation.log_probs[0] + 1.0
+        (draw,) = narrow.step([rng], [best])
+        best = draw.state
+        assert not np.isnan(draw.log_accept_ratio)
+    assert best.log_probs[0] > state.log_probs[0] + 1.0
 
 
 def test_starts_follow_the_weights() -> None:
@@ -201,7 +201,7 @@ def test_starts_follow_the_weights() -> None:
     draws = toy_draws(200)
     heavy = {17, 60, 61, 99, 150, 198}
     weighed = [
-        d._replace(evaluation=d.evaluation._replace(log_weight=0.0 if i in heavy else -60.0))
+        replace(d, state=replace(d.state, log_weight=0.0 if i in heavy else -60.0))
         for i, d in enumerate(draws)
     ]
     places = {draw.z.tobytes(): i for i, draw in enumerate(draws)}
@@ -213,7 +213,7 @@ def test_starts_are_drawn_by_tempered_weights() -> None:
     """Planted: by the plain ones, nearly every chain starts at the one heaviest draw."""
     log_weights = np.array([0.0, -4.0, -8.0, -12.0, -16.0])
     weighed = [
-        draw._replace(z=np.array([float(i)]), evaluation=draw.evaluation._replace(log_weight=float(w)))
+        replace(draw, state=replace(draw.state, z=np.array([float(i)]), log_weight=float(w)))
         for i, (draw, w) in enumerate(zip(toy_draws(5), log_weights, strict=True))
     ]
     picked = [int(starts(seed, weighed, 1)[0].z[0]) for seed in range(400)]

@@ -68,6 +68,7 @@ def test_the_block_kernel_moves() -> None:
     state = kernel.init(PRIOR.sample(rng))
     accepted = 0
     for _ in range(300):
-        state, info = kernel.step(rng, state)
-        accepted += info.is_accepted
+        (draw,) = kernel.step([rng], [state])
+        state = draw.state
+        accepted += draw.is_accepted
     assert accepted > 30

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.references.draws import scored
 from tests.references.statistics import ALPHA
 from tests.simulations.plateau import mass as plateau_mass
 from tests.simulations.plateau import step_kernel
@@ -19,11 +20,11 @@ from trex.inference.smc import Particles, next_level, particles, select, stages,
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
+from trex.inference.types import Draw, Floats
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.1)
 OF = kernel(target=TARGET)
-RELATIVE = np.array([state.evaluation.log_weight for state in states(OF)]) - TARGET.log_peak
+RELATIVE = np.array([state.log_weight for state in states(OF)]) - TARGET.log_peak
 MASS = float(np.exp(RELATIVE).mean())
 
 
@@ -60,9 +61,9 @@ def test_a_move_that_ignores_the_classifier_is_caught() -> None:
 @pytest.mark.slow
 def test_particles_end_as_draws_of_the_posterior() -> None:
     exact = posterior(OF)
-    confidence = np.array([state.evaluation.log_probs[0] for state in states(OF)])
+    confidence = np.array([state.log_probs[0] for state in states(OF)])
     means = [
-        np.mean([state.evaluation.log_probs[0] for state in run(seed).states])
+        np.mean([state.log_probs[0] for state in run(seed).states])
         for seed in range(100, 124)
     ]  # fmt: skip
     assert stats.ttest_1samp(means, float(exact @ confidence)).pvalue > ALPHA
@@ -92,13 +93,13 @@ def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
     """Powers of the weight, the path before, ended here between 1.4e-87 and 1.5e-3, at .26 of the mass on average."""
     of, exact, found = step_kernel(), plateau_mass(), []
     draws = [d for seed in range(16) for d in prior_draws(seed, range(60), of.prior, of.scorer, of.target)]
-    weights = np.array([draw.evaluation.log_weight for draw in draws]) - of.target.log_peak
+    weights = np.array([draw.state.log_weight for draw in draws]) - of.target.log_peak
     assert np.mean(np.abs(weights + 200.0) < 0.1) > 0.9 and exact < 1e-3  # it is one
     for seed in range(16):
         start = particles(seed, draws[60 * seed : 60 * (seed + 1)])
         *_, last = stages(of, start, 5)
         found.append(math.exp(last.particles.log_mass))
-        hits = [of.target.is_hit(state.evaluation.log_probs) for state in last.particles.states]
+        hits = [of.target.is_hit(state.log_probs) for state in last.particles.states]
         assert np.mean(hits) > 0.5
     assert stats.ttest_1samp(found, exact).pvalue > ALPHA
     assert 0.5 * exact < np.mean(found) < 2.0 * exact and np.std(found) < exact
@@ -121,18 +122,17 @@ def test_what_falls_below_a_level_keeps_its_part_in_the_mass() -> None:
 
 def test_a_level_that_drops_most_particles_counts_them_by_their_share() -> None:
     """Planted bug: as half of them, which is right unless many are equally close."""
-    rows = [np.log([p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]) for p in [0.8] * 7 + [0.95] * 3]
-    scored = [Evaluation(0.0, TARGET.log_weight(row), row, None) for row in rows]
-    draws = [Draw(PRIOR_CHAIN, k, VALID[k], one, True, False) for k, one in enumerate(scored)]
+    states = [scored(TARGET, [p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]) for p in [0.8] * 7 + [0.95] * 3]
+    draws = [Draw(replace(state, z=VALID[k]), index=k) for k, state in enumerate(states)]
     now = select(TARGET, particles(0, draws), enough=0.9).particles
     assert now.log_above == pytest.approx(math.log(0.3))
-    assert now.log_below == pytest.approx(math.log(0.7) + scored[0].log_weight - TARGET.log_peak)
+    assert now.log_below == pytest.approx(math.log(0.7) + states[0].log_weight - TARGET.log_peak)
 
 
 def test_a_target_out_of_reach_ends_at_its_tiny_mass() -> None:
     target = high_confidence(PixelClassifier().labels, "blue", width=0.01)
     of = kernel(target=target)
-    weights = np.array([state.evaluation.log_weight for state in states(of)]) - target.log_peak
+    weights = np.array([state.log_weight for state in states(of)]) - target.log_peak
     *_, last = stages(of, particles(1, prior_draws(1, range(60), of.prior, of.scorer, target)), 2)
     exact = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
     assert abs(last.particles.log_mass - exact) < math.log(3.0)
@@ -160,7 +160,7 @@ def test_a_run_that_stops_early_has_an_estimate_of_the_whole_mass() -> None:
 
 def test_every_move_is_recorded_with_the_weight_of_the_target() -> None:
     """Planted: with that of the level, 0 inside and none outside, which a resumed run would resample by."""
-    _, infos = step(OF, select(TARGET, risen(1), enough=0.9).particles)
-    rendered = [info.evaluation for info in infos if info.evaluation is not None]
+    _, draws = step(OF, select(TARGET, risen(1), enough=0.9).particles)
+    rendered = [draw.proposed for draw in draws if draw.was_rendered]
     assert len(rendered) > 20
     assert [one.log_weight for one in rendered] == [TARGET.log_weight(one.log_probs) for one in rendered]

@@ -14,10 +14,10 @@ from trex.inference.rng import BANK_STREAM, PRIOR_STREAM, load_rng
 from trex.inference.smc import particles
 from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.two_phase import design
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, State
+from trex.inference.types import Draw, State
 
 SEED, N = 5, 400
-STATE = State(0.0, Evaluation(0.0, 0.0, np.log([0.5, 0.5]), None))
+STATE = State(0.0, 0.0, 0.0, np.log([0.5, 0.5]))
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def first_numbers(purpose: int) -> list[float]:
 
 def test_prior_draws_chains_and_particles_draw_other_numbers() -> None:
     """Planted bug: chain c went on with the numbers that prior draw c had been made of."""
-    draws = [Draw(PRIOR_CHAIN, index, STATE.z, STATE.evaluation, True, False) for index in range(N)]
+    draws = [Draw(STATE, index=index) for index in range(N)]
     rng_states = (*start(SEED, [STATE] * N).rng_states, *particles(SEED, draws).rng_states)
     numbers = [*first_numbers(PRIOR_STREAM), *first_numbers(BANK_STREAM)]
     numbers += [float(load_rng(one).random()) for one in rng_states]

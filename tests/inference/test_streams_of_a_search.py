@@ -15,7 +15,7 @@ from tests.running.runs import SEARCHES, run
 from trex.inference import rng
 from trex.inference.chains import start, starts
 from trex.inference.rng import CHAIN_STREAM, stream
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
+from trex.inference.types import Draw, State
 
 Opened = dict[tuple[int, tuple[int, ...]], set[str]]
 
@@ -52,7 +52,7 @@ def test_no_two_parts_of_a_search_open_the_same_stream(
 def test_where_chains_start_says_nothing_of_how_they_go_on() -> None:
     """Planted bug: the starts were those that the first numbers of chain 0 choose."""
     row = np.log([0.5, 0.5])
-    draws = [Draw(PRIOR_CHAIN, k, float(k), Evaluation(0.0, 0.0, row, None), True, False) for k in range(50)]
+    draws = [Draw(State(float(k), 0.0, 0.0, row), index=k) for k in range(50)]
     states = starts(3, draws, 4)
     for chain in range(len(start(3, states).rng_states)):
         numbers = stream(3, CHAIN_STREAM, chain).gumbel(size=len(draws))

@@ -90,7 +90,7 @@ def test_steps_follow_the_exact_row() -> None:
     n = 6_000
     counts = np.zeros(len(VALID))
     for _ in range(n):
-        counts[VALID.index(of.step(rng, every[start])[0].z)] += 1
+        counts[VALID.index(of.step([rng], [every[start]])[0].z)] += 1
     reached = row > 0
     assert counts[~reached].sum() == 0
     assert stats.chisquare(counts[reached], n * row[reached]).pvalue > ALPHA
@@ -112,12 +112,12 @@ class FixedUniform:
 def test_acceptance_compares_the_log_of_a_uniform_with_the_ratio(ratio: float) -> None:
     of, edge = kernel(), 1.0 - math.exp(ratio)
     state = states(of)[0]
-    candidate = Candidate(VALID[1], state.evaluation.log_prior, ratio)
+    candidate = Candidate(VALID[1], state.log_prior, ratio)
     for value, expected in ((edge - 1e-9, False), (edge + 1e-9, True)):
         rng = FixedUniform(value)
-        _, info = of.decide(rng, state, candidate, state.evaluation)  # type: ignore[arg-type]
-        assert info.is_accepted is expected
-        assert info.log_accept_ratio == pytest.approx(ratio)
+        draw = of.decide(rng, state, candidate, state)  # type: ignore[arg-type]
+        assert draw.is_accepted is expected
+        assert draw.log_accept_ratio == pytest.approx(ratio)
 
 
 def test_an_invalid_point_is_rejected_without_a_render() -> None:
@@ -134,10 +134,10 @@ def test_an_invalid_point_is_rejected_without_a_render() -> None:
     of = kernel(TinyProposal(only_invalid, only_invalid))
     state = states(of)[5]
     blind = replace(of, scorer=replace(of.scorer, renderer=Forbidden()))  # type: ignore[arg-type]
-    after, info = blind.step(np.random.default_rng(0), state)
-    assert after is state
-    assert info.proposed == invalid
-    assert (info.evaluation, info.is_accepted, info.was_rendered) == (None, False, False)
+    (draw,) = blind.step([np.random.default_rng(0)], [state])
+    assert draw.state is state
+    assert draw.proposed.z == invalid
+    assert not (draw.proposed.is_scored or draw.is_accepted or draw.was_rendered)
 
 
 def test_a_chain_cannot_start_outside_the_prior() -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from trex.inference.metropolis import Metropolis
-from trex.inference.types import Evaluation, State, Target, Z
+from trex.inference.types import State, Target, Z, unscored
 
 Statistic = Callable[[State[Z], Target], float]
 Transition = Callable[[np.random.Generator, Sequence[Metropolis[Z]], Sequence[State[Z]]], list[State[Z]]]
@@ -45,8 +45,8 @@ def together(
     scored = iter(kernels[0].scorer.score([c.z for c in candidates if c.is_possible]))
     after = []
     for kernel, state, c in zip(kernels, states, candidates, strict=True):
-        evaluation = kernel.weigh(c.log_prior, next(scored)) if c.is_possible else None
-        after.append(kernel.decide(rng, state, c, evaluation)[0])
+        proposed = kernel.weigh(c.z, c.log_prior, next(scored)) if c.is_possible else unscored(c.z)
+        after.append(kernel.decide(rng, state, c, proposed).state)
     return after
 
 
@@ -86,7 +86,7 @@ def _simulate(rng: np.random.Generator, test: RankTest[Z]) -> tuple[list[State[Z
     for z, scored in zip(zs, test.kernel.scorer.score(zs), strict=True):
         target = test.kernel.target.simulate(rng, scored.log_probs)
         log_prior, log_weight = test.kernel.prior.log_density(z), target.log_weight(scored.log_probs)
-        origins.append(State(z, Evaluation(log_prior, log_weight, scored.log_probs, None)))
+        origins.append(State(z, log_prior, log_weight, scored.log_probs))
         kernels.append(replace(test.kernel, target=target))
     return origins, kernels
 

@@ -21,7 +21,7 @@ from trex.inference.statistics.how_often import how_often
 from trex.inference.statistics.importance import effective_size, normalized_weights
 from trex.inference.statistics.two_phase import Selection
 from trex.inference.targets import high_confidence
-from trex.inference.types import Draw, Evaluation
+from trex.inference.types import Draw, State
 from trex.search.progress import Silent
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.latents import Latent
@@ -96,9 +96,9 @@ def test_prior_draws_stand_for_the_level_set_by_their_weights(outcome: Outcome) 
     result = outcome.results[0]
     prior = result.results.prior
     probs = np.array(
-        [np.exp(draw.evaluation.log_probs[result.manifest.facts.labels.index("1")]) for draw in prior]
+        [np.exp(draw.state.log_probs[result.manifest.facts.labels.index("1")]) for draw in prior]
     )
-    weights = normalized_weights(np.array([draw.evaluation.log_weight for draw in prior]))
+    weights = normalized_weights(np.array([draw.state.log_weight for draw in prior]))
     mean = float(weights @ probs)
     assert result.is_weighted
     assert result.means == pytest.approx((mean,))
@@ -111,11 +111,9 @@ def test_a_chain_that_never_arrives_says_nothing_of_the_level_set(outcome: Outco
     """Planted bug: its draws outside the set would pull the mean of the others down."""
     result = outcome.results[0]
     target = result.manifest.target
-    ranked = sorted(result.results.prior, key=lambda draw: draw.evaluation.log_weight)
-    assert target.is_hit(ranked[-1].evaluation.log_probs) and not target.is_hit(
-        ranked[0].evaluation.log_probs
-    )
-    outside = ranked[0]._replace(chain=1)
+    ranked = sorted(result.results.prior, key=lambda draw: draw.state.log_weight)
+    assert target.is_hit(ranked[-1].state.log_probs) and not target.is_hit(ranked[0].state.log_probs)
+    outside = replace(ranked[0], chain=1)
     inside = states_of(ranked[-1], LEAST)
     draws, _, is_weighted = level_set(replace(result.results, chains=(*inside, outside)), target.is_hit)
     assert draws == inside and not is_weighted
@@ -126,7 +124,8 @@ def test_a_chain_that_never_arrives_says_nothing_of_the_level_set(outcome: Outco
 def states_of(draw: Draw[Latent], n: int) -> tuple[Draw[Latent], ...]:
     """So many states of one chain, all with this draw's answer."""
     return tuple(
-        draw._replace(chain=0, index=k, z=replace(draw.z, noise=k), is_warmup=False) for k in range(n)
+        replace(draw, chain=0, index=k, state=replace(draw.state, z=replace(draw.z, noise=k)))
+        for k in range(n)
     )
 
 
@@ -134,12 +133,14 @@ def test_a_single_state_of_a_chain_does_not_stand_for_the_level_set(outcome: Out
     """Planted bug: one draw after the warmup gave the mean, with deviation 0, although the prior's sample had hits."""
     result = outcome.results[0]
     results, is_hit = result.results, result.manifest.target.is_hit
-    best = max(results.prior, key=lambda draw: draw.evaluation.log_weight)
-    few = tuple(draw._replace(z=best.z) for draw in states_of(best, 3 * LEAST))  # one state, held for long
+    best = max(results.prior, key=lambda draw: draw.state.log_weight)
+    few = tuple(
+        replace(draw, state=replace(draw.state, z=best.z)) for draw in states_of(best, 3 * LEAST)
+    )  # one state, held for long
     assert level_set(replace(results, chains=few), is_hit)[2]
     many = states_of(best, LEAST)
     assert not level_set(replace(results, chains=many), is_hit)[2]
-    misses = tuple(draw for draw in results.prior if not is_hit(draw.evaluation.log_probs))
+    misses = tuple(draw for draw in results.prior if not is_hit(draw.state.log_probs))
     bare = replace(results, chains=few, sample=replace(results.sample, draws=misses))
     assert level_set(bare, is_hit)[0] == few  # nothing else is in the set
     stuck = replace(result, results=bare, draws=few, log_weights=np.zeros(len(few)), is_weighted=False)
@@ -153,7 +154,7 @@ def test_a_draw_that_a_bank_was_unlikely_to_choose_counts_for_those_that_it_left
     results, target = outcome.results[0].results, high_confidence(("a", "b"), "a")
     scores = [np.log([p, 1.0 - p]) for p in (0.999,) * 5 + (0.92,)]
     draws = tuple(
-        draw._replace(evaluation=Evaluation(0.0, target.log_weight(row), row, None))
+        replace(draw, state=State(draw.z, 0.0, target.log_weight(row), row))
         for draw, row in zip(results.prior, scores, strict=False)
     )
     inclusion = np.full(1000, 0.05)
@@ -274,7 +275,7 @@ def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
 def test_the_ending_says_what_the_values_are_worth(outcome: Outcome, folder: Path) -> None:
     """The effective size of weighted prior draws, or the worst R-hat of chains; nothing where nothing was found."""
     one = outcome.results[0]
-    weights = normalized_weights(np.array([draw.evaluation.log_weight for draw in one.results.prior]))
+    weights = normalized_weights(np.array([draw.state.log_weight for draw in one.results.prior]))
     assert rows(outcome)[0].ending == f"FOUND, effective size {1 / float(weights @ weights):.0f}"
     assert rows(outcome)[0].how == "60 prior draws by their weights"
     assert rows(outcome)[1].ending == "NOT FOUND"

@@ -182,17 +182,17 @@ class Trying:
 
 
 def test_d5_an_invalid_proposal_is_a_rejection_and_costs_no_render() -> None:
-    infos, tries = {}, {}
+    draws, tries = {}, {}
     for retries in (False, True):
         move = Trying(retries)
         kernel, rng = fake_kernel(move), np.random.default_rng(5)
         state = kernel.init(SCENE)
-        infos[retries] = [kernel.step(rng, state)[1] for _ in range(30)]
+        draws[retries] = [kernel.step([rng], [state])[0] for _ in range(30)]
         tries[retries] = len(move.tried)
-    invalid = [info for info in infos[False] if not is_valid(info.proposed, CLEVR)]
-    assert invalid and not any(info.was_rendered or info.is_accepted for info in invalid)
+    invalid = [draw for draw in draws[False] if not is_valid(draw.proposed.z, CLEVR)]
+    assert invalid and not any(draw.was_rendered or draw.is_accepted for draw in invalid)
     assert tries[False] == 30  # one try a step, and most of them are seen to be invalid at once
-    assert tries[True] > 30 and all(is_valid(info.proposed, CLEVR) for info in infos[True])  # planted
+    assert tries[True] > 30 and all(is_valid(draw.proposed.z, CLEVR) for draw in draws[True])  # planted
 
 
 def test_d5_retrying_until_valid_breaks_the_stationary_distribution() -> None:
@@ -239,11 +239,8 @@ def test_d9_every_step_leaves_a_draw_and_its_proposal() -> None:
     assert [draw.index for draw in kept] == list(range(15))
     repeated = [b for a, b in pairwise(kept) if not b.is_accepted and a.z == b.z]
     assert len(repeated) == sum(not draw.is_accepted for draw in kept[1:]) > 0
-    proposed = [one.infos[0] for one in found]
-    assert all(
-        info.proposed != draw.z for info, draw in zip(proposed, kept, strict=True) if not info.is_accepted
-    )
-    assert all((info.evaluation is not None) == info.was_rendered for info in proposed)
+    assert all(draw.proposed.z != draw.z for draw in kept if not draw.is_accepted)
+    assert all(draw.proposed.is_scored == draw.was_rendered for draw in kept)
 
 
 def test_d9_keeping_only_accepted_draws_gives_wrong_averages() -> None:
@@ -317,10 +314,10 @@ def test_d14_an_invalid_scene_is_seen_at_once_without_a_renderer(tries: int, exp
     kernel = Metropolis(prior, Colliding(tries, prior), Scorer(FakeRenderer(), COUNTER), TARGET)
     state = kernel.init(SCENE)
     prior.asked.clear()
-    after, info = kernel.step(np.random.default_rng(0), state)
-    assert after is state and not info.was_rendered
+    (draw,) = kernel.step([np.random.default_rng(0)], [state])
+    assert draw.state is state and not draw.was_rendered
     assert len(prior.asked) == expected  # one look is enough; the planted move takes 50
-    collided = info.proposed
+    collided = draw.proposed.z
     assert not is_valid(collided, CLEVR)
     assert problems(collided, CLEVR) == problems(collided, CLEVR) and "gap" in problems(collided, CLEVR)[0]
 

@@ -14,7 +14,7 @@ from trex.inference.metropolis import Candidate, Metropolis
 from trex.inference.scoring import Scored, Scorer
 from trex.inference.surrogate import Surrogate, Trail
 from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer
-from trex.inference.types import Evaluation, Floats, State, Z
+from trex.inference.types import Floats, State, Z
 
 POWER, LOG_FLOOR = 1.0, -8.0  # hardly flattened, so that a wrong ratio shows
 
@@ -62,8 +62,8 @@ def surrogate_matrix(of: Surrogate[Tiny]) -> Floats:
     for i, j in np.argwhere(inner > 0.0):
         if i != j:
             candidate = of.candidate(Trail(led[i], led[j]))
-            _, info = of.deciding.decide(rng, decided[i], candidate, decided[j].evaluation)
-            matrix[i, j] = inner[i, j] * np.exp(min(0.0, info.log_accept_ratio))
+            draw = of.deciding.decide(rng, decided[i], candidate, decided[j])
+            matrix[i, j] = inner[i, j] * np.exp(min(0.0, draw.log_accept_ratio))
     whole: Floats = matrix + np.diag(1.0 - matrix.sum(axis=1))
     return whole
 
@@ -87,14 +87,14 @@ class OfTheStart(Surrogate[Z]):
     """Planted: the end is weighed with the cheap score of the start."""
 
     def candidate(self, trail: Trail[Z]) -> Candidate[Z]:
-        return super().candidate(Trail(trail.start, State(trail.end.z, trail.start.evaluation)))
+        return super().candidate(Trail(trail.start, replace(trail.start, z=trail.end.z)))
 
 
 class OtherLook(Surrogate[Z]):
     """Planted: the start's score at the cheap look is that of the deciding look."""
 
     def _at_leading_look(self, states: Sequence[State[Z]]) -> list[State[Z]]:
-        return [State(s.z, self.leading.weigh(s.evaluation.log_prior, _scored(s.evaluation))) for s in states]
+        return [replace(s, log_weight=self.leading.target.log_weight(s.log_probs)) for s in states]
 
 
 class Rescored(Surrogate[Z]):
@@ -106,11 +106,7 @@ class Rescored(Surrogate[Z]):
 
     def _again(self, state: State[Z]) -> State[Z]:
         (scored,) = self.leading.scorer.score([state.z])
-        return State(state.z, self.leading.weigh(state.evaluation.log_prior, scored))
-
-
-def _scored(evaluation: Evaluation) -> Scored:
-    return Scored(evaluation.log_probs, None)  # type: ignore[arg-type]  # no picture
+        return self.leading.weigh(state.z, state.log_prior, scored)
 
 
 @dataclass(frozen=True)
@@ -164,6 +160,6 @@ def surrogate_steps(
         rng: np.random.Generator, kernels: Sequence[Metropolis[Floats]], at: Sequence[State[Floats]]
     ) -> list[State[Floats]]:
         steps = zip(kernels, at, strict=True)
-        return [led_by(k, cheap, n_inner, kind).step(rng, state)[0] for k, state in steps]
+        return [led_by(k, cheap, n_inner, kind).step([rng], [state])[0].state for k, state in steps]
 
     return transition

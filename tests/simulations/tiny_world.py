@@ -16,7 +16,7 @@ from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import high_confidence
 from trex.inference.toy import Pixel, PixelClassifier
-from trex.inference.types import Evaluation, Floats, State, Target
+from trex.inference.types import Floats, State, Target, unscored
 
 PLACES, COLORS = 8, 4
 Tiny = tuple[int, int, int]  # place of a, place of b, color
@@ -112,12 +112,12 @@ def kernel(proposal: TinyProposal = BLOCKS, target: Target = TARGET, power: floa
 def states(of: Metropolis[Tiny]) -> list[State[Tiny]]:
     """Every valid state, evaluated, in the order of VALID."""
     scored = of.scorer.score(VALID)
-    return [State(z, of.weigh(of.prior.log_density(z), s)) for z, s in zip(VALID, scored, strict=True)]
+    return [of.weigh(z, of.prior.log_density(z), s) for z, s in zip(VALID, scored, strict=True)]
 
 
 def posterior(of: Metropolis[Tiny]) -> Floats:
     """(224,) exact, from the target's weights alone."""
-    log_weights = np.array([of.power * state.evaluation.log_weight for state in states(of)])
+    log_weights = np.array([of.power * state.log_weight for state in states(of)])
     weights = np.exp(log_weights - log_weights.max())
     exact: Floats = weights / weights.sum()
     return exact
@@ -142,14 +142,14 @@ def transition_matrix(of: Metropolis[Tiny], proposal: TinyProposal) -> Floats:
     rng = np.random.default_rng(0)  # decides acceptance, which is not looked at: the ratio is
     every = states(of)
     index = {z: i for i, z in enumerate(VALID)}
-    evaluations: dict[Tiny, Evaluation] = {state.z: state.evaluation for state in every}
+    known = {state.z: state for state in every}
     matrix = np.zeros((len(VALID), len(VALID)))
     for i, state in enumerate(every):
         for to, chance in proposal.outcomes(state.z).items():
             scripted = Metropolis(of.prior, Scripted(to, proposal), of.scorer, of.target, of.power)
             candidate = scripted.propose(rng, state)
-            _, info = scripted.decide(rng, state, candidate, evaluations.get(to))
-            accepted = chance * math.exp(min(0.0, info.log_accept_ratio))
+            draw = scripted.decide(rng, state, candidate, known.get(to, unscored(to)))
+            accepted = chance * math.exp(min(0.0, draw.log_accept_ratio))
             matrix[i, i] += chance - accepted
             if to in index:
                 matrix[i, index[to]] += accepted

@@ -17,7 +17,7 @@ from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.finding.find import manifest_of
 from trex.inference.scoring import Scorer
-from trex.inference.types import Classifier, Draw, Evaluation
+from trex.inference.types import Classifier, Draw, State
 from trex.query.toml_file import parse_query
 from trex.render.fake import GROUND, SHINE, FakeRenderer
 from trex.render.picture import Picture
@@ -158,7 +158,7 @@ def found(scores: SceneScores, scene: Scene) -> Hit:
 
 def found_in(world: OpenWorld, folder: RunFolder, scene: Scene) -> Hit:
     (scored,) = world.scorer.score([scene])
-    draw = Draw(-1, 0, scene, Evaluation(0.0, 0.0, scored.log_probs, scored.picture), True, False)
+    draw = Draw(State(scene, 0.0, 0.0, scored.log_probs, scored.picture))
     record = independent_record(PRIOR, draw, world.plan.target, partial(store_picture, folder))
     assert record.picture, "the scene does not hit the target"
     probs = record.probs

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trex.inference.chains import starts
-from trex.inference.nuts.sampler import Density, NutsOptions, NutsRound, nuts_rounds, start_nuts
+from trex.inference.chains import Round, start, starts
+from trex.inference.nuts.sampler import Density, NutsOptions, nuts_rounds
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import GaussianTarget
@@ -114,12 +114,12 @@ def exact_moments(
 
 def sample(
     density: Density, states: Sequence[State[Floats]], options: NutsOptions, n: int, seed: int = 5
-) -> list[NutsRound]:
+) -> list[Round[Floats]]:
     """n rounds after warmup, and warmup's before them."""
-    return list(nuts_rounds(density, options, start_nuts(seed, states), options.warmup + n))
+    return list(nuts_rounds(density, options, start(seed, states), options.warmup + n))
 
 
-def after_warmup(rounds: Sequence[NutsRound]) -> Floats:
+def after_warmup(rounds: Sequence[Round[Floats]]) -> Floats:
     """(chains, draws, d)."""
     found: Floats = np.array([[d.z for d in r.draws] for r in rounds if not r.draws[0].is_warmup])
     return found.transpose(1, 0, 2)

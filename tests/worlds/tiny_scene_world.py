@@ -124,7 +124,7 @@ def _spread(state: State[Scene], target: Target) -> float:
 
 
 STATISTICS = {
-    "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
+    "log weight": lambda state, target: target.log_weight(state.log_probs),
     "objects": lambda state, target: float(len(state.z.objects)),
     "red": _count("color", "red"),
     "rubber": _count("material", "rubber"),

@@ -115,7 +115,7 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
         name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
         for name, summary in manifest.world.summaries(manifest.resolved, chains[0][0].z).items()
     }
-    log_probs = np.array([[draw.evaluation.log_probs for draw in chain] for chain in chains])
+    log_probs = np.array([[draw.state.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
     if form_of(chains[0][0].z) is SCENES:
         return found | _objects(chains, manifest.query.scene.objects[1])
@@ -141,5 +141,5 @@ def _values(variables: Mapping[str, Variable]) -> dict[str, Array]:
 def _stats(chains: Chains) -> dict[str, Array]:
     return {
         "is_accepted": np.array([[draw.is_accepted for draw in chain] for chain in chains]),
-        "log_prior": np.array([[draw.evaluation.log_prior for draw in chain] for chain in chains]),
+        "log_prior": np.array([[draw.state.log_prior for draw in chain] for chain in chains]),
     }

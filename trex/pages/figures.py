@@ -47,8 +47,8 @@ def trace(chains: Sequence[Sequence[Draw[Latent]]], target: Target) -> str:
     with styled():
         figure, axes = axes_of("step", "confidence")
         for k, chain in enumerate(chains):
-            values = np.array([target.confidence(draw.evaluation.log_probs) for draw in chain])
-            hits = np.array([target.is_hit(draw.evaluation.log_probs) for draw in chain])
+            values = np.array([target.confidence(draw.state.log_probs) for draw in chain])
+            hits = np.array([target.is_hit(draw.state.log_probs) for draw in chain])
             steps = np.array([draw.index for draw in chain])
             axes.step(steps, values, where="post", linewidth=1, color=COLORS[k % len(COLORS)])
             axes.plot(steps[hits], values[hits], ".", markersize=4, color=COLORS[k % len(COLORS)])
@@ -71,7 +71,7 @@ def prior_histogram(draws: Sequence[Draw[Latent]], target: Target, many: str) ->
     """The model's confidence in prior draws; `many` is their plural noun."""
     with styled():
         figure, axes = axes_of("confidence", f"prior {many}")
-        values = [target.confidence(draw.evaluation.log_probs) for draw in draws]
+        values = [target.confidence(draw.state.log_probs) for draw in draws]
         axes.hist(values, bins=np.linspace(0, 1, 26).tolist(), color=COLORS[0])
         axes.set_yscale("symlog", linthresh=1)
         top = max(10, len(values))

@@ -237,8 +237,8 @@ def _targets(first: Compared, other: Compared) -> str:
 
 
 def _hits(run: Compared, draws: Sequence[Draw[Latent]]) -> list[bool]:
-    return [run.manifest.target.is_hit(draw.evaluation.log_probs) for draw in draws]
+    return [run.manifest.target.is_hit(draw.state.log_probs) for draw in draws]
 
 
 def _answer(run: Compared, draw: Draw[Latent]) -> str:
-    return run.manifest.facts.labels[int(np.argmax(draw.evaluation.log_probs))]
+    return run.manifest.facts.labels[int(np.argmax(draw.state.log_probs))]

@@ -196,7 +196,7 @@ def model_words(manifest: Manifest) -> str:
 
 def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:
     how, target, noun = results.how_often, manifest.target, manifest.world.noun
-    hits = sum(target.is_hit(draw.evaluation.log_probs) for draw in results.prior)
+    hits = sum(target.is_hit(draw.state.log_probs) for draw in results.prior)
     words = (
         f"{len(results.prior)} {noun.many} from the prior, by the confidence they get; the best has "
         f"{percent(how.best)}; in the level set: {hits}. The count is on a log scale."

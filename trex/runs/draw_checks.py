@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 
 from trex.foundation.errors import RunError, unknown
+from trex.inference.nuts.options import DEPTH, FIGURES
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.manifest import Manifest
 from trex.runs.record import CALIBRATION, CHAIN, CONTROLS, INDEPENDENT, Record
@@ -14,7 +15,6 @@ from trex.worlds.latents import VECTORS, Form, Latent, form_of
 
 NORMALIZED = 1.1e-3  # how far a sum of probabilities may be from 1; inference.scoring allows less
 PICTURE = re.compile("[0-9a-f]{32}")
-TRAJECTORY = ("depth", "accept_prob", "is_divergent", "n_gradients", "energy")  # figures of a draw by NUTS
 MAX_LOOKS = 100  # of a ladder
 
 
@@ -83,10 +83,10 @@ class DrawChecks:
         line = record.figures.get("line", 0)
         if not (isinstance(line, int) and line >= 0 and (self._chains is None or line < self._chains)):
             raise RunError(f"line {line} of chain {record.chain} is not a start of this run")
-        if TRAJECTORY[0] not in record.figures:
+        if DEPTH not in record.figures:
             return
-        if not record.figures.keys() >= set(TRAJECTORY):
-            raise RunError(f"a trajectory has {', '.join(TRAJECTORY)}; this one lacks one of them")
+        if not record.figures.keys() >= set(FIGURES):
+            raise RunError(f"a trajectory has {', '.join(FIGURES)}; this one lacks one of them")
         if form_of(record.z) is not VECTORS:
             raise RunError(
                 f"it has {form_of(record.z)} and the figures of a trajectory, which only vectors have"

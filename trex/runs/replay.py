@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from trex.inference.chains import Checkpoint, Round, resume, start
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Picture, State, Target
+from trex.inference.chains import Checkpoint, Round, start
+from trex.inference.rng import RngState
+from trex.inference.types import Draw, Picture, State, Target
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.record import PRIOR, Record
 from trex.worlds.latents import Latent, form_of
@@ -21,10 +21,8 @@ def independent_record(
     phase: str, draw: Draw[Latent], target: Target, save: SavePicture, rank: int = 0
 ) -> Record:
     """The record of a draw that is no step of a chain; saves its picture if it is a hit at the deciding look."""
-    record = _record(phase, draw.chain, draw.index, draw.z, draw.evaluation)
-    is_saved = phase == PRIOR and target.is_hit(draw.evaluation.log_probs)
-    picture = save(_picture(draw.evaluation)) if is_saved else ""
-    return replace(record, is_accepted=True, picture=picture, rank=rank)
+    is_saved = phase == PRIOR and target.is_hit(draw.state.log_probs)
+    return _record(phase, draw, draw.state, save if is_saved else None, rank=rank)
 
 
 def round_records(phase: str, done: Round[Latent], target: Target, save: SavePicture) -> list[Record]:
@@ -33,54 +31,61 @@ def round_records(phase: str, done: Round[Latent], target: Target, save: SavePic
     A copy of another chain's state has no picture of its own: after a resume there would be none to save.
     """
     records = []
-    for draw, info, rng in zip(done.draws, done.infos, done.checkpoint.rng_states, strict=True):
-        scored = info.evaluation
-        record = _record(phase, draw.chain, draw.index, info.proposed, scored)
-        if scored is not None and info.was_rendered and (info.is_accepted or target.is_hit(scored.log_probs)):
-            record = replace(record, picture=save(_picture(scored)))
-        records.append(
-            replace(
-                record,
-                is_accepted=info.is_accepted,
-                log_accept_ratio=info.log_accept_ratio,
-                rng=rng,
-                figures=info.figures,
-            )
-        )
+    for draw, rng in zip(done.draws, done.checkpoint.rng_states, strict=True):
+        assert draw.proposed is not None, "a step tries a point"
+        is_saved = draw.was_rendered and (draw.is_accepted or target.is_hit(draw.proposed.log_probs))
+        records.append(_record(phase, draw, draw.proposed, save if is_saved else None, rng=rng))
     return records
 
 
-def _record(phase: str, chain: int, index: int, z: Latent, scored: Evaluation | None) -> Record:
-    if scored is None:
-        return Record(phase, chain, index, z, False, -np.inf, -np.inf, -np.inf, (), ())
-    log_probs = tuple(scored.log_probs.tolist())
-    scores = (scored.log_prior, scored.log_weight, 0.0)
-    return Record(phase, chain, index, z, False, *scores, log_probs, _visible(z, scored))
+def _record(
+    phase: str,
+    draw: Draw[Latent],
+    scored: State[Latent],
+    save: SavePicture | None,
+    rng: RngState | None = None,
+    rank: int = 0,
+) -> Record:
+    picture = ""
+    if save is not None:
+        assert scored.picture is not None, "a picture is kept when it is rendered"
+        picture = save(scored.picture)
+    return Record(
+        phase=phase,
+        chain=draw.chain,
+        index=draw.index,
+        z=scored.z,
+        is_accepted=draw.is_accepted,
+        log_prior=scored.log_prior,
+        log_weight=scored.log_weight,
+        log_accept_ratio=draw.log_accept_ratio,
+        log_probs=tuple(scored.log_probs.tolist()),
+        visible=_visible(scored),
+        picture=picture,
+        rng=rng or {},
+        figures=draw.figures,
+        rank=rank,
+    )
 
 
-def _visible(z: Latent, scored: Evaluation) -> tuple[int, ...]:
+def _visible(scored: State[Latent]) -> tuple[int, ...]:
     """The pixels of each object; empty if the latent has no objects, or without a picture."""
-    objects = form_of(z).objects(z)
+    objects = form_of(scored.z).objects(scored.z)
     if not objects or scored.picture is None:
         return ()
     assert isinstance(scored.picture, ScenePicture), "a picture of a scene tells its objects apart"
     return tuple(scored.picture.visible_pixels(len(objects)).tolist())
 
 
-def _picture(scored: Evaluation) -> Picture:
-    assert scored.picture is not None, "a picture is kept when it is made"
-    return scored.picture
-
-
-def evaluation(record: Record) -> Evaluation:
-    """The score of a rendered record's latent."""
-    return Evaluation(record.log_prior, record.log_weight, np.array(record.log_probs), None)
+def state_of(record: Record) -> State[Latent]:
+    """A record's latent with its score; its picture is on the disk."""
+    return State(record.z, record.log_prior, record.log_weight, np.array(record.log_probs))
 
 
 def independent_draws_of(records: Sequence[Record], phase: str) -> list[Draw[Latent]]:
     """The draws of a phase whose draws are no steps of chains, by index."""
     rows = sorted((record for record in records if record.phase == phase), key=lambda record: record.index)
-    return [Draw(PRIOR_CHAIN, row.index, row.z, evaluation(row), True, False) for row in rows]
+    return [Draw(state_of(row), index=row.index) for row in rows]
 
 
 def by_chain(records: Sequence[Record], phase: str) -> dict[int, list[Record]]:
@@ -96,7 +101,7 @@ def states(rows: Sequence[Record], first: State[Latent]) -> Iterator[State[Laten
     """The state after each step of a chain that started at `first`."""
     state = first
     for row in rows:
-        state = State(row.z, evaluation(row)) if row.is_accepted else state
+        state = state_of(row) if row.is_accepted else state
         yield state
 
 
@@ -106,7 +111,14 @@ def chain_draws(
     """The draws of all chains of a phase; a rejected step repeats the previous state."""
     return [
         Draw(
-            chain, row.index, state.z, state.evaluation, row.is_accepted, row.index < warmup or row.is_warmup
+            state,
+            row.is_accepted,
+            log_accept_ratio=row.log_accept_ratio,
+            was_rendered=row.is_rendered,
+            figures=row.figures,
+            chain=chain,
+            index=row.index,
+            is_warmup=row.index < warmup or row.is_warmup,
         )
         for chain, rows in by_chain(records, phase).items()
         for row, state in zip(rows, states(rows, starts[chain]), strict=True)
@@ -146,4 +158,4 @@ def checkpoint(
     if done == 0:
         return start(seed, starts)
     now = [list(states(chains[chain][:done], first))[-1] for chain, first in enumerate(starts)]
-    return resume(now, [chains[chain][done - 1].rng for chain in range(len(starts))], done)
+    return Checkpoint(tuple(now), tuple(chains[chain][done - 1].rng for chain in range(len(starts))), done)

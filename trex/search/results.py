@@ -105,7 +105,7 @@ def read_results(
     scenes = sorted_hits(manifest, found.found)
     families = _families(manifest, scenes, found, sample, responsible or {})
     examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
-    trajectories = diagnosis_of(records, chains, target, options)
+    trajectories = diagnosis_of(chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
@@ -167,7 +167,7 @@ def _families(
     members, world = _members(manifest, scenes, sample, responsible), manifest.world
     prior, selection = sample.counted
     draws = [
-        (draw.z, manifest.target.is_hit(draw.evaluation.log_probs) and identity(draw.z) not in found.lost)
+        (draw.z, manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost)
         for draw in prior
     ]
     zs = [member.z for member in members]

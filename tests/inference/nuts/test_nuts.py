@@ -14,17 +14,11 @@ import torch
 
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, sample
 from trex.foundation.errors import InputError, ModelError, RunError
-from trex.inference.nuts.sampler import (
-    Density,
-    NutsOptions,
-    NutsRound,
-    nuts_rounds,
-    plain_checkpoint,
-    read_checkpoint,
-    start_nuts,
-)
+from trex.inference.chains import Round, start
+from trex.inference.nuts.options import GRADIENTS
+from trex.inference.nuts.sampler import Density, NutsOptions, nuts_rounds
 from trex.inference.targets import high_confidence
-from trex.inference.types import State
+from trex.inference.types import Floats, State, unscored
 
 WORLD = LinearWorld()
 TARGET = high_confidence(WORLD.labels, "x", width=0.2)
@@ -44,12 +38,12 @@ def states(n: int) -> tuple[State, ...]:
     return WORLD.states(3, n, TARGET)
 
 
-def bits(rounds: Sequence[NutsRound], chains: int) -> list[tuple[object, ...]]:
+def bits(rounds: Sequence[Round[Floats]], chains: int) -> list[tuple[object, ...]]:
     """Every bit of the first chains' draws."""
     return [
-        (d.chain, d.index, d.z.tobytes(), d.evaluation.log_probs.tobytes(), d.evaluation.log_weight, tree)
+        (d.chain, d.index, d.z.tobytes(), d.state.log_probs.tobytes(), d.state.log_weight, d.figures)
         for r in rounds
-        for d, tree in list(zip(r.draws, r.trees, strict=True))[:chains]
+        for d in r.draws[:chains]
     ]
 
 
@@ -75,8 +69,9 @@ def test_the_chains_are_independent_and_the_seed_decides() -> None:
 def test_a_run_that_was_stopped_goes_on_to_the_same_draws(stop: int) -> None:
     density = network()
     whole = sample(density, states(3), OPTIONS, N)
-    first = list(islice(nuts_rounds(density, OPTIONS, start_nuts(5, states(3)), OPTIONS.warmup + N), stop))
-    kept = read_checkpoint(json.loads(json.dumps(plain_checkpoint(first[-1].checkpoint))))
+    first = list(islice(nuts_rounds(density, OPTIONS, start(5, states(3)), OPTIONS.warmup + N), stop))
+    kept = first[-1].checkpoint
+    kept = replace(kept, rng_states=tuple(json.loads(json.dumps(kept.rng_states))))
     rest = list(nuts_rounds(density, OPTIONS, kept, OPTIONS.warmup + N))
     assert len(first) + len(rest) == len(whole)
     assert bits(first + rest, 3) == bits(whole, 3)
@@ -89,7 +84,7 @@ def test_resuming_after_warmup_runs_no_warmup_again() -> None:
     rounds = sample(counting, states(1), OPTIONS, N)
     asked.clear()
     list(nuts_rounds(counting, OPTIONS, rounds[-2].checkpoint, OPTIONS.warmup + N))
-    assert len(asked) == rounds[-1].renders + 1  # the one weighs the point again
+    assert len(asked) == rounds[-1].draws[0].figures[GRADIENTS] + 1  # the one weighs the point again
 
 
 def test_torch_and_pyro_are_left_as_they_were() -> None:
@@ -99,7 +94,7 @@ def test_torch_and_pyro_are_left_as_they_were() -> None:
     found = []
     pyro.enable_validation(True)
     with torch.no_grad():
-        for _ in nuts_rounds(network_after_seed(), OPTIONS, start_nuts(5, states(2)), 40):
+        for _ in nuts_rounds(network_after_seed(), OPTIONS, start(5, states(2)), 40):
             found.append(torch.rand(1))
             assert pyro.infer.util.is_validation_enabled() and not torch.is_grad_enabled()
     assert torch.equal(torch.cat(found), expected)
@@ -114,7 +109,7 @@ def test_a_run_that_is_given_up_ends_its_threads() -> None:
     import threading
 
     before = threading.active_count()
-    rounds = nuts_rounds(network(), OPTIONS, start_nuts(5, states(3)), 40)
+    rounds = nuts_rounds(network(), OPTIONS, start(5, states(3)), 40)
     next(rounds)
     assert threading.active_count() == before + 3
     rounds.close()
@@ -149,23 +144,19 @@ def test_options_that_cannot_be_are_refused(make, words) -> None:  # type: ignor
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"next_index": None},
-        {"chains": []},
-        {"chains": [{"z": [1.0], "rng": {}, "tuning": None}]},
-        {"chains": [{"z": ["a"], "rng": {}, "tuning": None}]},
-    ],
-    ids=["no-index", "no-chains", "no-rng", "no-number"],
+    "damage",
+    [{"rng": {}}, {"z": ["a"]}, {"z": [[1.0]]}, {"tuning": [0.1]}, {"tuning": [-0.1, 1.0, 1.0]}],
+    ids=["no-rng", "no-number", "no-vector", "short-tuning", "negative-step"],
 )
-def test_what_is_no_checkpoint_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(RunError):
-        read_checkpoint(plain_checkpoint(start_nuts(1, states(1))) | change)
+def test_what_is_no_checkpoint_is_refused(damage: dict[str, object]) -> None:
+    kept = sample(network(), states(1), OPTIONS, 1)[-1].checkpoint
+    assert kept.rng_states[0]["tuning"] is not None
+    damaged = replace(kept, rng_states=({**kept.rng_states[0], **damage},))
+    with pytest.raises(RunError, match="start a new run"):
+        next(nuts_rounds(network(), OPTIONS, damaged, OPTIONS.warmup + N))
 
 
-def test_a_tuning_of_another_size_is_refused() -> None:
-    plain = plain_checkpoint(sample(network(), states(1), OPTIONS, 1)[-1].checkpoint)
-    assert read_checkpoint(plain).points[0].tuning is not None
-    plain["chains"][0]["tuning"].append(1.0)  # type: ignore[index]
-    with pytest.raises(RunError, match="tuning"):
-        read_checkpoint(plain)
+def test_latents_of_different_length_start_no_chains() -> None:
+    states = [unscored(np.zeros(2)), unscored(np.zeros(3))]
+    with pytest.raises(RunError, match="one shape"):
+        next(nuts_rounds(network(), OPTIONS, start(1, states), 1))

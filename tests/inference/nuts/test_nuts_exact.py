@@ -110,9 +110,7 @@ class HalfEnergy(Density):
 
     def evaluate(self, points: Mapping[int, Point]) -> dict[int, Evaluated]:
         found = super().evaluate(points)
-        return {
-            c: e._replace(log_density=e.log_density - 0.5 * e.evaluation.log_weight) for c, e in found.items()
-        }
+        return {c: e._replace(log_density=e.log_density - 0.5 * e.state.log_weight) for c, e in found.items()}
 
 
 def planted() -> dict[str, Density]:
@@ -135,8 +133,8 @@ def test_a_planted_bug_disagrees_with_quadrature(bug: str) -> None:
 STATISTICS = {
     "x": lambda state, target: float(state.z[0]),
     "size": lambda state, target: float(state.z @ state.z),
-    "confidence": lambda state, target: target.confidence(state.evaluation.log_probs),
-    "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
+    "confidence": lambda state, target: target.confidence(state.log_probs),
+    "log weight": lambda state, target: target.log_weight(state.log_probs),
 }
 
 
@@ -165,7 +163,7 @@ def _moved(make: Density, target: GaussianTarget, state: State[Floats], width_fa
         NutsOptions(max_depth=2),
     )
     kernel.step()
-    return State(kernel.z, kernel.current.evaluation)
+    return kernel.state
 
 
 def ends(transition, n: int = 300) -> float:  # type: ignore[no-untyped-def]

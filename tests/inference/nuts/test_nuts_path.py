@@ -1,4 +1,4 @@
-"""The plateau of a saturated softmax: the path leads off it and leaves no trace in the draws; NUTS says how it went."""
+"""The plateau of a saturated softmax: the path leads off it and leaves no trace in the draws."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
-from trex.foundation.errors import InputError
+from trex.inference.chains import Round
 from trex.inference.nuts.chain import temperature
 from trex.inference.nuts.density import PAPER, Evaluated, Point
-from trex.inference.nuts.diagnosis import NutsDiagnosis, bfmi, diagnose_nuts
-from trex.inference.nuts.kernel import Tree
-from trex.inference.nuts.sampler import Density, NutsOptions, NutsRound
+from trex.inference.nuts.diagnosis import NutsDiagnosis, diagnose_nuts
+from trex.inference.nuts.options import GRADIENTS
+from trex.inference.nuts.sampler import Density, NutsOptions
 from trex.inference.targets import high_confidence
 from trex.inference.tempering import top_temperature
-from trex.inference.types import Draw, Evaluation, State
+from trex.inference.types import Floats, State, unscored
 
 RARE = LinearWorld(slope=40.0, edge=4.0)  # "x" where z[0] > 4 and z[0] > z[1]: 3e-5 of the prior
 TARGET = high_confidence(RARE.labels, "x")
@@ -36,25 +36,25 @@ N = 30
 def flat_starts(n: int) -> tuple[State, ...]:
     """Where "neither" is so sure that the target has no gradient at all."""
     zs = np.random.default_rng(2).normal(0.0, 0.5, (n, 2))
-    return tuple(State(z, Evaluation(0.0, 0.0, np.zeros(3), None)) for z in zs)
+    return tuple(unscored(z) for z in zs)
 
 
-def is_inside(rounds: Sequence[NutsRound]) -> np.ndarray:
+def is_inside(rounds: Sequence[Round[Floats]]) -> np.ndarray:
     """Whether each draw after warmup is a hit, (draws, chains)."""
     after = [r for r in rounds if not r.draws[0].is_warmup]
-    return np.array([[TARGET.is_hit(d.evaluation.log_probs) for d in r.draws] for r in after])
+    return np.array([[TARGET.is_hit(d.state.log_probs) for d in r.draws] for r in after])
 
 
-def diagnosis(rounds: Sequence[NutsRound], options: NutsOptions) -> NutsDiagnosis:
+def diagnosis(rounds: Sequence[Round[Floats]], options: NutsOptions) -> NutsDiagnosis:
     draws = [draw for r in rounds for draw in r.draws]
-    return diagnose_nuts(draws, [tree for r in rounds for tree in r.trees], TARGET, options)
+    return diagnose_nuts(draws, TARGET, options)
 
 
 def test_the_start_is_on_a_plateau() -> None:
     found = RARE.density(TARGET).evaluate({0: Point(flat_starts(1)[0].z)})[0]
     prior = -flat_starts(1)[0].z  # the gradient of the prior alone
     assert np.array_equal(found.gradient, prior)
-    hot = top_temperature([found.evaluation.log_probs])
+    hot = top_temperature([found.state.log_probs])
     led = RARE.density(TARGET).evaluate({0: Point(flat_starts(1)[0].z, hot)})[0].gradient
     assert led[0] > 1.0  # toward x
 
@@ -71,12 +71,12 @@ class Noting(Density):
 
 
 @pytest.fixture(scope="module")
-def led() -> list[NutsRound]:
+def led() -> list[Round[Floats]]:
     return sample(Noting(RARE.log_probs, TARGET), flat_starts(4), WITH, N)
 
 
 @pytest.mark.slow
-def test_the_path_leads_every_chain_into_the_level_set(led: list[NutsRound]) -> None:
+def test_the_path_leads_every_chain_into_the_level_set(led: list[Round[Floats]]) -> None:
     assert is_inside(led).mean(0).min() > 0.8
     assert diagnosis(led, WITH).outside == ()
 
@@ -91,11 +91,11 @@ def test_without_the_path_chains_stay_on_the_plateau_and_the_words_say_so() -> N
 
 
 @pytest.mark.slow
-def test_every_draw_is_asked_at_the_papers_temperature(led: list[NutsRound]) -> None:
+def test_every_draw_is_asked_at_the_papers_temperature(led: list[Round[Floats]]) -> None:
     for chain, asked in Noting.asked.items():
         on_path = [t > PAPER for t in asked]
         last = len(on_path) - on_path[::-1].index(True)
-        after = sum(r.trees[chain].n_gradients for r in led[WITH.path :])
+        after = sum(r.draws[chain].figures[GRADIENTS] for r in led[WITH.path :])
         assert sum(on_path) > WITH.path
         assert (
             len(asked) - last > after
@@ -103,7 +103,7 @@ def test_every_draw_is_asked_at_the_papers_temperature(led: list[NutsRound]) -> 
         assert set(asked[-after:]) == {PAPER}
 
 
-def scores(rounds: Sequence[NutsRound]) -> dict[str, float]:
+def scores(rounds: Sequence[Round[Floats]]) -> dict[str, float]:
     """z-scores of mean and mean square of z[0] against quadrature of the paper's target."""
     exact = exact_moments(RARE, TARGET, (4.5, 0.0), 0.01)
     x = after_warmup(rounds)[:, :, 0]
@@ -114,7 +114,7 @@ def scores(rounds: Sequence[NutsRound]) -> dict[str, float]:
     }
 
 
-def test_draws_after_the_path_are_from_the_papers_target(led: list[NutsRound]) -> None:
+def test_draws_after_the_path_are_from_the_papers_target(led: list[Round[Floats]]) -> None:
     assert max(abs(score) for score in scores(led).values()) < LIMIT
 
 
@@ -134,63 +134,3 @@ def test_the_temperature_falls_to_exactly_one() -> None:
     assert falling == sorted(falling, reverse=True) and falling[0] < 37.0 and falling[-1] == PAPER
     assert top_temperature([np.log([0.3, 0.3, 0.4])]) == PAPER
     assert top_temperature([np.array([0.0, -40.0, -math.inf])]) == 10.0
-
-
-TREE = Tree(0.8, False, 3, 8, 1.0)
-
-
-def drawn(trees: Sequence[Tree], log_weight: float = TARGET.log_peak) -> tuple[list[Draw], Sequence[Tree]]:
-    rng = np.random.default_rng(1)
-    log_probs = np.log([0.98, 0.01, 0.01])
-    scored = Evaluation(0.0, log_weight, log_probs, None)
-    n = len(trees) // 4
-    draws = [Draw(i // n, i % n, rng.standard_normal(2), scored, True, False) for i in range(len(trees))]
-    return draws, trees
-
-
-def words(trees: Sequence[Tree], log_weight: float = TARGET.log_peak) -> str:
-    draws, after = drawn(trees, log_weight)
-    return " ".join(diagnose_nuts(draws, after, TARGET, NutsOptions()).sentences())
-
-
-def varied(**change: object) -> list[Tree]:
-    """Trees with energies of white noise, every tenth changed."""
-    energies = np.random.default_rng(3).standard_normal(400)
-    rows = [TREE._replace(energy=float(e)) for e in energies]
-    return [row._replace(**change) if i % 10 == 0 else row for i, row in enumerate(rows)]  # type: ignore[arg-type]
-
-
-def test_nothing_to_worry_of_is_said_where_nothing_is() -> None:
-    draws, trees = drawn(varied())
-    found = diagnose_nuts(draws, trees, TARGET, NutsOptions())
-    assert found.worries == () and len(found.sentences()) == 1
-    assert {d.name for d in found.diagnoses} >= {"z[0]", "z[1]", "confidence", "log weight"}
-    assert (found.n_chains, found.n_draws, found.gradients) == (4, 400, 8.0)
-
-
-def test_every_worry_is_said() -> None:
-    assert "10.0% of the trajectories diverged" in words(varied(is_divergent=True))
-    assert "10.0% of the trees hit the limit of 10" in words(varied(depth=10))
-    assert "Mean acceptance" in words([TREE._replace(accept_prob=0.4, energy=float(i)) for i in range(400)])
-    slow = np.cumsum(np.random.default_rng(3).standard_normal(400))
-    assert "E-BFMI" in words([TREE._replace(energy=float(e)) for e in slow]).split("doublings")[1][20:]
-    assert "never came near" in words(varied(), TARGET.log_peak - 100.0)
-
-
-def test_more_than_one_divergence_in_a_hundred_contradicts_convergence() -> None:
-    def doubts(n: int) -> tuple[str, ...]:
-        rows = [tree._replace(is_divergent=i < n) for i, tree in enumerate(varied())]
-        return diagnose_nuts(*drawn(rows), TARGET, NutsOptions()).doubts
-
-    assert doubts(0) == doubts(4) == ()  # of 400
-    assert doubts(5) == ("1.2% of the trajectories diverged (1% at most are allowed)",)
-
-
-def test_energies_that_mean_nothing_have_no_bfmi() -> None:
-    assert math.isnan(bfmi([1.0] * 10)) and math.isnan(bfmi([1.0, 2.0]))
-    assert bfmi(np.random.default_rng(0).standard_normal(4000).tolist()) == pytest.approx(2.0, rel=0.1)
-
-
-def test_without_a_draw_after_warmup_there_is_no_diagnosis() -> None:
-    with pytest.raises(InputError, match="follows warmup"):
-        diagnose_nuts([], [], TARGET, NutsOptions())

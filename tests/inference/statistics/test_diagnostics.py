@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from tests.references.draws import scored
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent
 from trex.inference.statistics.diagnostics import basic_summaries, by_chain, collect, diagnose
@@ -18,7 +19,7 @@ from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import Ending, conclude
 from trex.inference.targets import GaussianTarget, high_confidence
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
+from trex.inference.types import PRIOR_CHAIN, Draw, Floats
 
 LABELS = ("a", "b")
 TARGET = high_confidence(LABELS, "a")
@@ -28,9 +29,8 @@ SHIFTED = MIXED + np.array([[0.0], [0.0], [0.0], [2.0]])
 
 
 def draw(chain: int, index: int, confidence: float, is_warmup: bool = False) -> Draw[float]:
-    log_probs = np.log([confidence, 1.0 - confidence])
-    evaluation = Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None)
-    return Draw(chain, index, confidence, evaluation, True, is_warmup)
+    state = scored(TARGET, [confidence, 1.0 - confidence], confidence)
+    return Draw(state, chain=chain, index=index, is_warmup=is_warmup)
 
 
 def chains(values: Floats) -> list[Draw[float]]:

@@ -94,7 +94,7 @@ def test_resampling_gives_each_index_its_share() -> None:
 def test_the_mass_interval_covers_the_exact_mass() -> None:
     """On the tiny world the mass is a sum of 224 terms; planted: weights not relative to their peak."""
     of = kernel(target=high_confidence(LABELS, "red", width=0.2))
-    relative = np.array([state.evaluation.log_weight for state in states(of)]) - of.target.log_peak
+    relative = np.array([state.log_weight for state in states(of)]) - of.target.log_peak
     exact = float(np.exp(relative).mean())
     rng = np.random.default_rng(8)
     covered, planted, n, repeats = 0, 0, 300, 1_000
@@ -135,9 +135,9 @@ def test_how_often_counts_hits_and_draws_the_line() -> None:
     target = high_confidence(LABELS, "red")
     draws = square_draws(400)
     result = how_often(draws, target)
-    assert result.hits == sum(d.evaluation.log_probs[0] >= math.log(0.9) for d in draws)
+    assert result.hits == sum(d.state.log_probs[0] >= math.log(0.9) for d in draws)
     assert result.rate_interval == clopper_pearson(result.hits, 400)
-    assert result.best == max(math.exp(d.evaluation.log_probs[0]) for d in draws)
+    assert result.best == max(math.exp(d.state.log_probs[0]) for d in draws)
     assert "prior draws hit" in result.sentences()[0]
 
 
@@ -154,7 +154,7 @@ def test_no_hit_gives_a_bound_and_no_point_value() -> None:
 def test_chain_states_do_not_tell_how_often() -> None:
     draws = square_draws(20)
     with pytest.raises(InputError, match="only prior draws"):
-        how_often([*draws, draws[0]._replace(chain=0)], high_confidence(LABELS, "red"))
+        how_often([*draws, replace(draws[0], chain=0)], high_confidence(LABELS, "red"))
     with pytest.raises(InputError, match="at least one"):
         how_often([], high_confidence(LABELS, "red"))
 
@@ -162,15 +162,15 @@ def test_chain_states_do_not_tell_how_often() -> None:
 def test_reweighing_equals_scoring_anew() -> None:
     target = high_confidence(LABELS, "green", width=0.01)
     anew = prior_draws(5, range(10), SquarePrior(), SQUARE, target)
-    assert [d.evaluation.log_weight for d in reweigh(square_draws(10), target)] == [
-        d.evaluation.log_weight for d in anew
+    assert [d.state.log_weight for d in reweigh(square_draws(10), target)] == [
+        d.state.log_weight for d in anew
     ]
 
 
 def test_the_tiny_prior_is_scored_like_any_other() -> None:
     target = high_confidence(LABELS, "red", width=0.2)
     draws = prior_draws(1, range(50), TinyPrior(), TINY, target)
-    assert all(d.evaluation.log_prior == -math.log(len(VALID)) for d in draws)
+    assert all(d.state.log_prior == -math.log(len(VALID)) for d in draws)
 
 
 def test_a_draw_is_resampled_as_often_as_it_weighs_on_average() -> None:

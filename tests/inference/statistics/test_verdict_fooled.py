@@ -7,7 +7,7 @@ in one of two modes; a control whose chains start near the easier set, or that c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -134,8 +134,7 @@ def search(
         for draw in done.draws
     ]
     weighed = [
-        d._replace(evaluation=d.evaluation._replace(log_weight=TARGET.log_weight(d.evaluation.log_probs)))
-        for d in draws
+        replace(d, state=replace(d.state, log_weight=TARGET.log_weight(d.state.log_probs))) for d in draws
     ]
     how = how_often(sample, everyone(len(sample)), TARGET)
     return conclude([*sample, *weighed], TARGET, SUMMARIES, how, renders=1)
@@ -172,9 +171,7 @@ def test_a_second_mode_that_no_chain_visits_is_noticed_where_the_prior_sample_ha
     for seed in range(20):
         found = search(two_modes, seed, 1.0, start_at=led_mode)
         assert "all of" not in " ".join(found.sentences)
-        has_hit = any(
-            d.z[0] < 0.0 and TARGET.is_hit(d.evaluation.log_probs) for d in sample_of(two_modes, seed)
-        )
+        has_hit = any(d.z[0] < 0.0 and TARGET.is_hit(d.state.log_probs) for d in sample_of(two_modes, seed))
         assert not has_hit or found.ending is not Ending.CONVERGED
         noticed += has_hit and not reasons(found, "no chain draw is similar")
     assert noticed >= 5
@@ -249,17 +246,17 @@ def passes(logit: Logit, seed: int, scale: float, is_blind: bool, is_planted: st
     if easier is None:
         return None
     picked = resample(stream(seed, 9), np.log(easier.weights), CHAINS)
-    first = [State(easier.outside[k].z, easier.outside[k].evaluation) for k in picked]
+    first = [easier.outside[k].state for k in picked]
     if "near" in is_planted:
         first = list(starts(seed, easier.outside, CHAINS))
     target = easier.target
     if is_blind:
         target = ignoring(target)
-        first = [State(one.z, one.evaluation._replace(log_weight=0.0)) for one in first]
+        first = [replace(state, log_weight=0.0) for state in first]
     hits: list[list[bool]] = [[] for _ in range(CHAINS)]
     for done in rounds(kernel(logit, target, scale), start(seed, first), easier.window):
-        for row, draw, info in zip(hits, done.draws, done.infos, strict=True):
-            scored = info.evaluation if "proposals" in is_planted else draw.evaluation
+        for row, draw in zip(hits, done.draws, strict=True):
+            scored = draw.proposed if "proposals" in is_planted else draw.state
             row.append(scored is not None and easier.target.is_hit(scored.log_probs))
     return attempt(easier, hits).is_passed
 

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from trex.inference.statistics.diagnostics import diagnose
 from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import MAX_R_HAT, MIN_ESS, Conclusion, Ending, conclude
 from trex.inference.targets import high_confidence
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, Floats
+from trex.inference.types import PRIOR_CHAIN, Draw, Floats
 
 TARGET = high_confidence(("a", "b"), "a")
 CHAINS, N = 4, 1000
@@ -34,10 +35,7 @@ WIDER = MIXED * np.array([[1.0], [1.0], [1.0], [20.0]])  # the same mean
 
 
 def draw(chain: int, index: int, confidence: float) -> Draw[int]:
-    log_probs = np.log([confidence, 1.0 - confidence])
-    return Draw(
-        chain, index, index, Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None), True, False
-    )
+    return Draw(scored(TARGET, [confidence, 1.0 - confidence], index), chain=chain, index=index)
 
 
 DRAWS = [draw(c, i, float(CONFIDENCES[c, i])) for c in range(CHAINS) for i in range(N)]

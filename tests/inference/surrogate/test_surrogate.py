@@ -20,7 +20,7 @@ from trex.inference.scoring import Scorer
 from trex.inference.surrogate import MAX_REMEMBERED, Remembered, Surrogate
 from trex.inference.targets import high_confidence
 from trex.inference.toy import Pixel, PixelClassifier, SquarePrior
-from trex.inference.types import Evaluation, Floats, State
+from trex.inference.types import Floats, unscored
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.2)
 N_INNER = 4
@@ -63,14 +63,14 @@ def test_all_at_once_is_one_by_one_with_one_batch_per_inner_step_and_one_to_deci
     single, states = toy_surrogate(), list(begin().states)
     rngs = [load_rng(state) for state in begin().rng_states]
     for one in found:
-        steps = [single.step(rng, state) for rng, state in zip(rngs, states, strict=True)]
+        steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
         states = [state for state, _ in steps]
         assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
-        assert [info.figures for _, info in steps] == [info.figures for info in one.infos]
+        assert [draw.figures for draw in steps] == [draw.figures for draw in one.draws]
     assert len(dear.batches) <= 25 and max(dear.batches) > 1
     assert len(cheap.batches) <= 25 * N_INNER + 1 and max(cheap.batches) > 1
     assert sum(dear.batches) == sum(one.renders for one in found)
-    inner = sum(info.figures["inner_renders"] for one in found for info in one.infos)
+    inner = sum(draw.figures["inner_renders"] for one in found for draw in one.draws)
     assert sum(cheap.batches) == inner + 4  # the starts' own cheap scores, once
     assert inner < 25 * 4 * N_INNER  # invalid points cost nothing
 
@@ -81,8 +81,8 @@ def test_a_stopped_run_resumes_to_the_same_draws_and_figures(stop: int) -> None:
     before = list(rounds(toy_surrogate(), begin(), stop, n_warmup=3))
     after = list(rounds(toy_surrogate(), through_json(before[-1].checkpoint), 20, n_warmup=3))
     assert bits(flat(before)) + bits(flat(after)) == bits(flat(unbroken))
-    assert [info.figures for one in before + after for info in one.infos] == [
-        info.figures for one in unbroken for info in one.infos
+    assert [draw.figures for one in before + after for draw in one.draws] == [
+        draw.figures for one in unbroken for draw in one.draws
     ]
 
 
@@ -97,9 +97,9 @@ def test_a_kernel_that_remembers_draws_what_one_that_forgets_draws() -> None:
     """Each chain forgets at another time, so a score kept for the wrong state would show."""
     states, rngs = list(begin().states), [load_rng(state) for state in begin().rng_states]
     remembering, steps = toy_surrogate(), list(rounds(toy_surrogate(), begin(), 30))
-    assert any(info.is_accepted for one in steps for info in one.infos)
+    assert any(draw.is_accepted for one in steps for draw in one.draws)
     for one in steps:
-        after = [toy_surrogate().step(r, s)[0] for r, s in zip(rngs, states, strict=True)]
+        after = [toy_surrogate().step([r], [s])[0].state for r, s in zip(rngs, states, strict=True)]
         assert [s.z.tobytes() for s in after] == [d.z.tobytes() for d in one.draws]
         states = after
     again = list(rounds(remembering, begin(), 30))
@@ -110,38 +110,38 @@ def test_nothing_is_rendered_to_decide_if_every_inner_step_was_rejected() -> Non
     dear, cheap = Counting(), Dim()
     of = toy_surrogate(dear, cheap, scale=1e3)  # every proposal leaves the square
     state = of.init(np.array([0.2, 0.9]))
-    after, info = of.step(np.random.default_rng(0), state)
-    assert after is state and dear.batches == [1] and cheap.batches == [1]
-    assert (info.evaluation, info.was_rendered, info.is_accepted) == (None, False, False)
-    assert info.figures == {"inner_steps": 4, "inner_renders": 0, "inner_accepted": 0, "is_moved": 0.0}
-    of.step(np.random.default_rng(1), state)
+    (draw,) = of.step([np.random.default_rng(0)], [state])
+    assert draw.state is state and dear.batches == [1] and cheap.batches == [1]
+    assert (draw.proposed.is_scored, draw.was_rendered, draw.is_accepted) == (False, False, False)
+    assert draw.figures == {"inner_steps": 4, "inner_renders": 0, "inner_accepted": 0, "is_moved": 0.0}
+    of.step([np.random.default_rng(1)], [state])
     assert cheap.batches == [1]  # the score of the state is remembered
 
 
 def test_figures_tell_the_course_of_a_step() -> None:
     of, rng = toy_surrogate(), np.random.default_rng(5)
     state = of.init(np.array([0.2, 0.9]))
-    infos = []
+    draws = []
     for _ in range(60):
         before = state
-        state, info = of.step(rng, state)
-        infos.append(info)
-        figures = info.figures
+        (draw,) = of.step([rng], [state])
+        state, figures = draw.state, draw.figures
+        draws.append(draw)
         assert 0 <= figures["inner_accepted"] <= figures["inner_renders"] <= figures["inner_steps"] == N_INNER
-        assert (figures["is_moved"] == 1.0) == info.was_rendered == (info.evaluation is not None)
-        assert (figures["inner_accepted"] > 0) == info.was_rendered
-        assert (state is not before) == info.is_accepted
-    assert {info.is_accepted for info in infos} == {True, False}
+        assert (figures["is_moved"] == 1.0) == draw.was_rendered == draw.proposed.is_scored
+        assert (figures["inner_accepted"] > 0) == draw.was_rendered
+        assert (state is not before) == draw.is_accepted
+    assert {draw.is_accepted for draw in draws} == {True, False}
 
 
 def test_the_state_keeps_the_evaluation_of_the_deciding_look() -> None:
     of, rng = toy_surrogate(), np.random.default_rng(5)
     state = of.init(np.array([0.2, 0.9]))
     for _ in range(20):
-        state, _ = of.step(rng, state)
+        state = of.step([rng], [state])[0].state
     (scored,) = of.deciding.scorer.score([state.z])
-    assert np.array_equal(state.evaluation.log_probs, scored.log_probs)
-    assert state.evaluation.log_weight == TARGET.log_weight(scored.log_probs)
+    assert np.array_equal(state.log_probs, scored.log_probs)
+    assert state.log_weight == TARGET.log_weight(scored.log_probs)
 
 
 def test_scenes_are_latents_too() -> None:
@@ -151,8 +151,9 @@ def test_scenes_are_latents_too() -> None:
     state = of.init(GroundPrior().sample(rng))
     moved = 0
     for _ in range(40):
-        state, info = of.step(rng, state)
-        moved += info.is_accepted
+        (draw,) = of.step([rng], [state])
+        state = draw.state
+        moved += draw.is_accepted
     assert moved > 10
 
 
@@ -175,13 +176,12 @@ def test_no_inner_step_is_refused_and_the_oldest_scores_are_forgotten() -> None:
     with pytest.raises(InputError, match="at least 1"):
         replace(toy_surrogate(), n_inner=0)
     known = Remembered()
-    evaluation = Evaluation(0.0, 0.0, np.zeros(3), None)
-    known.keep(State(np.array([float(i)]), evaluation) for i in range(MAX_REMEMBERED + 5))
+    known.keep(unscored(np.array([float(i)])) for i in range(MAX_REMEMBERED + 5))
     assert len(known.known) == MAX_REMEMBERED
     assert known.get(np.array([4.0])) is None and known.get(np.array([5.0])) is not None
 
 
 def test_another_look_in_a_copy_does_not_inherit_remembered_scores() -> None:
     of = toy_surrogate()
-    of.step(np.random.default_rng(0), of.init(np.array([0.2, 0.9])))
+    of.step([np.random.default_rng(0)], [of.init(np.array([0.2, 0.9]))])
     assert of.remembered.known and not replace(of, n_inner=2).remembered.known

@@ -39,8 +39,8 @@ SURE = high_confidence(PixelClassifier().labels, "red", width=0.2)
 STATISTICS = {
     "x": lambda state, target: float(state.z[0]),
     "distance": lambda state, target: abs(float(state.z[0] - state.z[1])),
-    "confidence": lambda state, target: target.confidence(state.evaluation.log_probs),
-    "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
+    "confidence": lambda state, target: target.confidence(state.log_probs),
+    "log weight": lambda state, target: target.log_weight(state.log_probs),
 }
 RANKS = RankTest(Metropolis(SquarePrior(), GaussianWalk(0.2), analytic(), SURE), STATISTICS, 4_000, 3, seed=9)
 PARTS = (PixelRenderer(), PixelClassifier())
@@ -85,14 +85,14 @@ def test_it_is_in_detailed_balance_where_the_prior_is_not_uniform() -> None:
     assert imbalance(matrix, uniform) > 1e6 * ROUNDING
     rng, state = np.random.default_rng(0), of.init(VALID[0])
     for _ in range(40):  # planted bug: the end was weighed with the prior density of the start
-        state, _ = of.step(rng, state)
-        assert state.evaluation.log_prior == Tilted().log_density(state.z)
+        state = of.step([rng], [state])[0].state
+        assert state.log_prior == Tilted().log_density(state.z)
 
 
 def test_the_cheap_looks_differ_from_the_deciding_one_and_one_of_them_is_useless() -> None:
     of = [tiny_surrogate(cheap) for cheap in (FewLevels(), Scrambled())]
-    dear = [state.evaluation.log_weight for state in states(of[0].deciding)]
-    near, far = ([state.evaluation.log_weight for state in states(one.leading)] for one in of)
+    dear = [state.log_weight for state in states(of[0].deciding)]
+    near, far = ([state.log_weight for state in states(one.leading)] for one in of)
     assert 0.5 < stats.spearmanr(dear, near).statistic < 0.999
     assert abs(stats.spearmanr(dear, far).statistic) < 0.2
 
@@ -107,7 +107,7 @@ def test_a_planted_bug_moves_the_stationary_vector(kind: type[Surrogate[Tiny]]) 
 
 def counts_of_steps(of: Surrogate[Tiny], start: int, n: int = 3_000) -> Floats:
     rng, state = np.random.default_rng(3), states(of.deciding)[start]
-    ends = [VALID.index(of.step(rng, state)[0].z) for _ in range(n)]
+    ends = [VALID.index(of.step([rng], [state])[0].z) for _ in range(n)]
     return np.bincount(ends, minlength=len(VALID)).astype(np.float64)
 
 

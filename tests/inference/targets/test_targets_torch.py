@@ -117,13 +117,13 @@ def test_the_prior_is_that_of_the_digits() -> None:
 def test_the_density_is_prior_times_weight_and_reports_both() -> None:
     target = EVERY["ambiguous-pair"]
     found = Density(linear, target).evaluate({7: Point(np.array([0.3, -0.2, 1.0]))})[7]
-    assert found.log_density == pytest.approx(found.evaluation.log_prior + found.evaluation.log_weight)
-    assert found.evaluation.log_weight == pytest.approx(target.log_weight(found.evaluation.log_probs))
+    assert found.log_density == pytest.approx(found.state.log_prior + found.state.log_weight)
+    assert found.state.log_weight == pytest.approx(target.log_weight(found.state.log_probs))
 
 
 def test_a_temperature_leaves_the_reported_evaluation_the_papers() -> None:
     density = Density(linear, EVERY["high-confidence"])
     z = np.array([0.3, -2.2, 1.0])
     paper, hot = density.evaluate({0: Point(z), 1: Point(z, 9.0)}).values()
-    assert hot.evaluation.log_weight == pytest.approx(paper.evaluation.log_weight)
+    assert hot.state.log_weight == pytest.approx(paper.state.log_weight)
     assert hot.log_density != pytest.approx(paper.log_density)

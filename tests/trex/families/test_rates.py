@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from tests.references.scene_strategies import random_scene
 from trex.families.family import Family
 from trex.families.pattern import Pattern
@@ -16,7 +17,7 @@ from trex.inference.statistics.how_often import SampledRate, how_often
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.inference.targets import high_confidence
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
+from trex.inference.types import Draw
 from trex.scenes.distinct import are_distinct
 from trex.scenes.scene import Scene
 from trex.search.sampling.prior_sample import PriorSample
@@ -33,9 +34,7 @@ def scenes(n: int, seed: int = SEED) -> list[Scene]:
 
 def draw(index: int, z: Scene, is_hit: bool) -> Draw[Latent]:
     p = 0.98 if is_hit else 0.02
-    log_probs = np.log(np.array([1.0 - p, p]))
-    evaluation = Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None)
-    return Draw(PRIOR_CHAIN, index, z, evaluation, True, False)
+    return Draw(scored(TARGET, [1.0 - p, p], z), index=index)
 
 
 def sample_of(zs: Sequence[Scene], hits: Sequence[bool], selection: Selection) -> PriorSample:
@@ -52,7 +51,7 @@ def family_rates(
 ) -> list[Proportion | None]:
     """The rates of families, given as places among the found scenes."""
     drawn, selection = sample.counted
-    draws = [(one.z, TARGET.is_hit(one.evaluation.log_probs) and one.z not in fragile) for one in drawn]
+    draws = [(one.z, TARGET.is_hit(one.state.log_probs) and one.z not in fragile) for one in drawn]
     known = Families(known=tuple(Family(Pattern(), members=tuple(places)) for places in families))
     level = sample.how_often.level
     return [one.rate for one in with_rates(known, found, draws, (selection, level), distinct).known]

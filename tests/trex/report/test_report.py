@@ -171,7 +171,7 @@ def test_netcdf(done: Outcome, tmp_path: Path) -> None:
     answer = data.posterior["log_probs"].sel(answer="2")
     np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
     kept = [draw for draw in done.results.chains if not draw.is_warmup]
-    chain = [draw.evaluation.log_weight for draw in kept if draw.chain == 1]
+    chain = [draw.state.log_weight for draw in kept if draw.chain == 1]
     np.testing.assert_array_equal(data.posterior["log_weight"][1], chain)
     assert data.sample_stats["is_accepted"].sum() == sum(draw.is_accepted for draw in kept)
     assert data.attrs["question"] == "How many red things are there?"

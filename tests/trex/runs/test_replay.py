@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trex.inference.targets import threshold
-from trex.inference.types import Evaluation, State
+from trex.inference.types import State
 from trex.runs.record import CHAIN, CONTROL, Record
 from trex.runs.replay import chain_draws, state_hits
 from trex.worlds.latents import Latent
@@ -47,10 +47,10 @@ def test_a_state_that_hits_counts_until_the_chain_leaves_it() -> None:
 
 
 def test_a_rejected_step_repeats_the_state_and_the_first_steps_are_warmup() -> None:
-    first = State[Latent](np.array([9.0]), Evaluation(0.0, 0.0, np.log([0.5, 0.5]), None))
+    first = State[Latent](np.array([9.0]), 0.0, 0.0, np.log([0.5, 0.5]))
     found = chain_draws([row(CHAIN, 6, 0.7, False, is_warmup=1), *rows(CHAIN)], CHAIN, [first], 2)
     assert [float(draw.z[0]) for draw in found] == [0.0, 0.0, 0.0, 3.0, 4.0, 5.0, 5.0]  # type: ignore[index]
     assert [draw.is_warmup for draw in found] == [True, True, False, False, False, False, True]
-    assert found[1].evaluation is found[2].evaluation is found[0].evaluation
+    assert found[1].state is found[2].state is found[0].state
     alone = chain_draws([row(CHAIN, 0, 0.9, False)], CHAIN, [first], 0)
     assert (alone[0].z is first.z, alone[0].is_warmup) == (True, False)

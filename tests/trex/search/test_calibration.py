@@ -156,8 +156,8 @@ def test_the_places_are_the_likeliest_and_others_once_each(tmp_path: Path) -> No
     sample = done.results.sample
     places = calibration.calibration_places(0, sample)
     assert len(places) == len(set(places)) == calibration.SCENES and list(places) == sorted(places)
-    weights = sorted((draw.evaluation.log_weight for draw in sample.draws), reverse=True)
-    taken = sorted((sample.draws[place].evaluation.log_weight for place in places), reverse=True)
+    weights = sorted((draw.state.log_weight for draw in sample.draws), reverse=True)
+    taken = sorted((sample.draws[place].state.log_weight for place in places), reverse=True)
     assert taken[: calibration.SCENES // 2] == weights[: calibration.SCENES // 2]
     assert calibration.calibration_places(1, sample) != places
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from trex.inference.targets import high_confidence
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.search.sampling.prior_plan import PriorPlan
 from trex.worlds.latents import Latent
@@ -18,21 +19,10 @@ FIRST = 100
 
 
 def draws(hits: np.ndarray) -> list[Draw[Latent]]:  # type: ignore[type-arg]
-    z: Latent = np.zeros(1)
-    found = []
-    for index, hit in enumerate(hits):
-        log_probs = np.log([0.99, 0.01] if hit else [0.1, 0.9])
-        found.append(
-            Draw(
-                PRIOR_CHAIN,
-                index,
-                z,
-                Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None),
-                True,
-                False,
-            )
-        )
-    return found
+    return [
+        Draw(scored(TARGET, [0.99, 0.01] if hit else [0.1, 0.9], np.zeros(1)), index=index)
+        for index, hit in enumerate(hits)
+    ]
 
 
 class Peeking(PriorPlan):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+from tests.references.draws import scored
 from tests.references.statistics import ALPHA
 from trex.inference.chains import start
 from trex.inference.rng import load_rng
@@ -15,20 +16,18 @@ from trex.inference.statistics.how_often import how_often
 from trex.inference.statistics.proportion import Interval
 from trex.inference.statistics.two_phase import Estimate, Selection
 from trex.inference.targets import threshold
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation, State
+from trex.inference.types import Draw, State
 from trex.query.schema import SearchSection
 from trex.search.sampling.decisions import chain_starts, control_starts
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.latents import Latent
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
-ROW = np.log([0.9, 0.1])
 
 
 def sample(places: Sequence[float], inclusion: Sequence[float]) -> PriorSample:
     """Hits of equal weight at these places, chosen with these probabilities."""
-    one = Evaluation(0.0, TARGET.log_weight(ROW), ROW, None)
-    draws = tuple(Draw[Latent](PRIOR_CHAIN, k, np.array([x]), one, True, False) for k, x in enumerate(places))
+    draws = tuple(Draw(scored(TARGET, [0.9, 0.1], np.array([x])), index=k) for k, x in enumerate(places))
     chosen = Selection(np.arange(len(places)), np.array(inclusion))
     return PriorSample(draws, chosen, how_often(draws, chosen, TARGET))
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tests.references.draws import scored
 from trex.inference.targets import threshold
-from trex.inference.types import Draw, Evaluation
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.runs.record import CHAIN, Record
 from trex.search.judging.trajectories import diagnosis_of, lines_left
@@ -24,8 +25,8 @@ def step(chain: int, index: int, figures: Mapping[str, float]) -> Record:
 
 
 def draw(chain: int, index: int, is_warmup: bool) -> Draw[Latent]:
-    scored = Evaluation(0.0, TARGET.log_weight(ROW), ROW, None)
-    return Draw(chain, index, np.array([float(index)]), scored, True, is_warmup)
+    state = scored(TARGET, np.exp(ROW), np.array([float(index)]))
+    return Draw(state, chain=chain, index=index, is_warmup=is_warmup)
 
 
 def test_particles_descend_from_the_starts_of_their_last_step() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from tests.running.runs import run
 from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import Conclusion, Ending
 from trex.inference.targets import threshold
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.runs.record import CHAIN, FRESH, Record
 from trex.search.hits import Hits
@@ -43,10 +43,7 @@ def hits(*stay: bool) -> Hits:
 
 
 def of_none() -> HowOften:
-    row = np.log([0.1, 0.9])
-    miss = Draw[Latent](
-        PRIOR_CHAIN, 0, np.zeros(1), Evaluation(0.0, TARGET.log_weight(row), row, None), True, False
-    )
+    miss = Draw(scored(TARGET, [0.1, 0.9]))
     return how_often([miss], everyone(1), TARGET)
 
 

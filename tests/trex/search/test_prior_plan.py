@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
 from trex.inference.statistics.how_often import SampledRate
 from trex.inference.statistics.verdict import conclude
 from trex.inference.targets import threshold
-from trex.inference.types import Draw, Evaluation
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.search.sampling.prior_plan import BANK_LEVEL, GROWTH, LEVEL, RESCORED_LEVEL, PriorPlan
 from trex.worlds.latents import Latent
@@ -20,9 +23,7 @@ TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
 def draw(index: int, share: float) -> Draw[Latent]:
     """A draw whose confidence is high for a share of the indices, spread evenly."""
     p = 0.9 if (index * 0.6180339887) % 1.0 < share else 0.1
-    log_probs = np.log([p, 1.0 - p])
-    scored = Evaluation(0.0, TARGET.log_weight(log_probs), log_probs, None)
-    return Draw(-1, index, np.array([float(index)]), scored, True, False)
+    return Draw(scored(TARGET, [p, 1.0 - p], np.array([float(index)])), index=index)
 
 
 def options(**fields: object) -> SearchSection:
@@ -33,7 +34,7 @@ def banked(share: float, **fields: object) -> tuple[PriorPlan, list[Draw[Latent]
     """The plan of a bank of 400 whose cheap look is exact, and the draws by index at the deciding look."""
     bank = tuple(draw(index, share) for index in range(400))
     plan = PriorPlan(TARGET, options(bank=400, **fields), bank)
-    return plan, [bank[member]._replace(index=index) for index, member in enumerate(plan.members)]
+    return plan, [replace(bank[member], index=index) for index, member in enumerate(plan.members)]
 
 
 def test_the_small_sample_comes_first_and_the_large_one_only_adds_to_it() -> None:
@@ -73,7 +74,7 @@ def test_a_common_target_without_a_bank_gets_further_draws_which_alone_give_the_
     said = plan.sample([*first, *further])
     assert said.is_enough and len(said.draws) == total == said.selection.n
     assert said.how_often.n == total - 40 and said.how_often.level == FURTHER_LEVEL
-    assert said.how_often.hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in further)
+    assert said.how_often.hits == sum(TARGET.is_hit(one.state.log_probs) for one in further)
     assert plan.n_wanted([*first, *further]) == total, "further draws do not change the decision"
 
 
@@ -96,16 +97,15 @@ def test_the_best_confidence_is_that_of_all_draws_whichever_the_rate_counts() ->
         draw(index, 0.2)
         for index in range(plan.n_wanted([draw(index, 0.2) for index in range(plan.n_initial)]))
     ]
-    best = np.log([0.9999, 0.0001])
-    first = next(k for k in range(plan.n_initial) if TARGET.is_hit(draws[k].evaluation.log_probs))
-    draws[first] = draws[first]._replace(evaluation=Evaluation(0.0, TARGET.log_weight(best), best, None))
+    first = next(k for k in range(plan.n_initial) if TARGET.is_hit(draws[k].state.log_probs))
+    draws[first] = replace(draws[first], state=scored(TARGET, [0.9999, 0.0001]))
     sample = plan.sample(draws)
     assert sample.how_often.n == len(draws) - plan.n_initial and sample.how_often.best == pytest.approx(
         0.9999
     )
     told = conclude(sample.draws, TARGET, {}, sample.how_often, renders=len(draws))
     assert told.best == pytest.approx(0.9999)
-    assert told.n_hits == sum(TARGET.is_hit(one.evaluation.log_probs) for one in draws)
+    assert told.n_hits == sum(TARGET.is_hit(one.state.log_probs) for one in draws)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
@@ -132,7 +132,7 @@ def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the
         rng = np.random.default_rng(seed)
         truth = [draw(int(rng.integers(1_000_000)), 0.3) for _ in range(400)]
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, prior_scenes=60), tuple(truth))
-        draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
+        draws = [replace(truth[member], index=index) for index, member in enumerate(plan.members)]
         said = plan.sample(draws[: max(1, round(part * plan.n_initial))]).how_often.rate
         assert isinstance(said, SampledRate)
         rates.append(said.estimate.value)
@@ -158,32 +158,30 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
     rng, rates, counted = np.random.default_rng(3), [], []
     for seed in range(200):
         truth = [draw(index, 0.2) for index in range(400)]
-        scores = rng.standard_normal(400) + 3.0 * np.array([one.evaluation.log_weight > -1 for one in truth])
+        scores = rng.standard_normal(400) + 3.0 * np.array([one.state.log_weight > -1 for one in truth])
         bank = tuple(
-            one._replace(evaluation=one.evaluation._replace(log_weight=float(score)))
+            replace(one, state=replace(one.state, log_weight=float(score)))
             for one, score in zip(truth, scores, strict=True)
         )
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, further=0), bank)
         said = plan.sample(
-            [truth[member]._replace(index=i) for i, member in enumerate(plan.members)]
+            [replace(truth[member], index=i) for i, member in enumerate(plan.members)]
         ).how_often
         assert isinstance(said.rate, SampledRate)
         rates.append(said.rate.estimate.value)
         counted.append(said.hits / said.n)
     error = np.std(rates) / np.sqrt(len(rates))
-    true = np.mean([TARGET.is_hit(draw(index, 0.2).evaluation.log_probs) for index in range(400)])
+    true = np.mean([TARGET.is_hit(draw(index, 0.2).state.log_probs) for index in range(400)])
     assert abs(np.mean(rates) - true) < 5 * error
     assert abs(np.mean(counted) - true) > 5 * error
 
 
-def scored(
+def looked_at(
     truth: list[Draw[Latent]], scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> tuple[Draw[Latent], ...]:
     """These scenes as a look scores them."""
     pairs = zip(truth, scores, strict=True)
-    return tuple(
-        one._replace(evaluation=one.evaluation._replace(log_weight=float(score))) for one, score in pairs
-    )
+    return tuple(replace(one, state=replace(one.state, log_weight=float(score))) for one, score in pairs)
 
 
 def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[Latent]]]:
@@ -191,13 +189,13 @@ def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[L
     truth = [draw(index, share) for index in range(400)]
     noise = np.random.default_rng(seed).standard_normal(400)
     plan = PriorPlan(
-        TARGET, options(bank=400, seed=seed, further=0, kernel="surrogate"), scored(truth, noise)
+        TARGET, options(bank=400, seed=seed, further=0, kernel="surrogate"), looked_at(truth, noise)
     )
-    draws = [truth[member]._replace(index=index) for index, member in enumerate(plan.members)]
-    exact = np.array([one.evaluation.log_weight for one in truth]) + 1e-3 * noise
-    second = plan.rescored(scored(truth, exact), draws)
+    draws = [replace(truth[member], index=index) for index, member in enumerate(plan.members)]
+    exact = np.array([one.state.log_weight for one in truth]) + 1e-3 * noise
+    second = plan.rescored(looked_at(truth, exact), draws)
     begin = second.n_before
-    draws = draws[:begin] + [truth[k]._replace(index=begin + at) for at, k in enumerate(second.members)]
+    draws = draws[:begin] + [replace(truth[k], index=begin + at) for at, k in enumerate(second.members)]
     return plan, second, draws
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from trex.inference.statistics.how_often import how_often
 from trex.inference.statistics.two_phase import Selection
 from trex.inference.targets import threshold
-from trex.inference.types import PRIOR_CHAIN, Draw, Evaluation
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.search.sampling.decisions import chain_starts
 from trex.search.sampling.prior_sample import PriorSample
@@ -21,9 +22,7 @@ N, CHAINS = 60, 4
 
 
 def draw(place: int, confidence: float) -> Draw[Latent]:
-    row = np.log([confidence, 1.0 - confidence])
-    scored = Evaluation(0.0, TARGET.log_weight(row), row, None)
-    return Draw(PRIOR_CHAIN, place, np.array([float(place)]), scored, True, False)
+    return Draw(scored(TARGET, [confidence, 1.0 - confidence], np.array([float(place)])), index=place)
 
 
 def sample(near: Sequence[int], inclusion: float = 1.0) -> PriorSample:
@@ -52,10 +51,7 @@ def test_chains_start_at_the_draws_that_are_near(bank: int) -> None:
         starts = chain_starts(of, options(bank, seed), are_distinct)
         places = [int(state.z[0]) for state in starts]
         assert len(set(places)) == CHAINS and set(places) <= set(near)
-        assert all(
-            state.evaluation is of.draws[place].evaluation
-            for state, place in zip(starts, places, strict=True)
-        )
+        assert all(state is of.draws[place].state for state, place in zip(starts, places, strict=True))
 
 
 @pytest.mark.parametrize("bank", [0, 200])

@@ -58,7 +58,7 @@ def test_a_log_holds_settings_figures_every_step_and_the_page(searched: Path, lo
     told = {(step, name): value for step, row in log.series for name, value in row.items()}
     for draw in results.chains:
         confidence = told.pop((draw.index, f"confidence.chain_{draw.chain}"))
-        assert confidence == target.confidence(draw.evaluation.log_probs)
+        assert confidence == target.confidence(draw.state.log_probs)
     assert not told
     assert {path.name for path in log.files} == {"report.html", "findings.json", "query.toml", "run.json"}
 

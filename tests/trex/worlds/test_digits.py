@@ -172,7 +172,7 @@ def test_clevr_knows_no_classes_and_fashion_knows_numbers(tmp_path: Path, models
 STATISTICS = {
     "first": lambda state, target: float(state.z[0]),
     "radius": lambda state, target: float(state.z @ state.z),
-    "log weight": lambda state, target: target.log_weight(state.evaluation.log_probs),
+    "log weight": lambda state, target: target.log_weight(state.log_probs),
 }
 
 

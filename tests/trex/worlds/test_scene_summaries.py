@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trex.inference.targets import high_confidence
-from trex.inference.types import Draw, Evaluation
+from trex.inference.types import Draw, State
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Nuisances, Scene
 from trex.scenes.vocabulary import CLEVR
@@ -20,7 +20,7 @@ SCENE = ScenePrior(CLEVR, (5, 5)).sample(np.random.default_rng(20_263))
 
 
 def draw(scene: Scene) -> Draw[Latent]:
-    return Draw(0, 0, scene, Evaluation(0.0, 0.0, np.log([0.4, 0.6]), None), True, False)
+    return Draw(State(scene, 0.0, 0.0, np.log([0.4, 0.6])), chain=0)
 
 
 def values(scene: Scene, n_objects: tuple[int, int] = (3, 7)) -> dict[str, float]:

@@ -23,7 +23,6 @@ from trex.inference.chains import Checkpoint, Round, rounds, start
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.statistics.verdict import Conclusion, Ending
-from trex.inference.types import State
 from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
@@ -40,7 +39,7 @@ SAMPLER = SmcSampler(lambda target: step_kernel(), MOVES)  # type: ignore[arg-ty
 def begin(seed: int) -> Checkpoint[Latent]:
     kernel = step_kernel()
     first = prior_draws(seed, range(PARTICLES), kernel.prior, kernel.scorer, TARGET)
-    return start(seed, [State[Latent](draw.z, draw.evaluation) for draw in first])
+    return start(seed, [draw.state for draw in first])
 
 
 def raised(seed: int) -> list[Round[Latent]]:
@@ -48,7 +47,7 @@ def raised(seed: int) -> list[Round[Latent]]:
 
 
 def hits(done: Round[Latent]) -> float:
-    return float(np.mean([TARGET.is_hit(draw.evaluation.log_probs) for draw in done.draws]))
+    return float(np.mean([TARGET.is_hit(draw.state.log_probs) for draw in done.draws]))
 
 
 def test_it_reaches_a_mass_of_about_a_thousandth_where_most_plain_chains_of_the_budget_do_not() -> None:
@@ -88,7 +87,7 @@ def records(done: list[Round[Latent]]) -> list[Record]:
 def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states() -> None:
     whole, first = raised(3), begin(3)
     for at in (0, 1, 5, 6, 37, ROUNDS - 2):
-        states = tuple(State(s.z, s.evaluation._replace(picture=None)) for s in whole[at].checkpoint.states)
+        states = tuple(replace(s, picture=None) for s in whole[at].checkpoint.states)
         (then,) = list(SAMPLER(TARGET, replace(whole[at].checkpoint, states=states), at + 2))
         assert records([then]) == records([whole[at + 1]])
     rebuilt = chain_draws(records(whole), "chain", first.states, 0)
@@ -106,15 +105,14 @@ def test_resampling_draws_other_numbers_than_any_particle() -> None:
 
 def lines(done: Round[Latent]) -> list[tuple[object, float]]:
     """Each particle's latent, and the start that it descends from."""
-    pairs = zip(done.draws, done.infos, strict=True)
-    return [(draw.z.tolist(), info.figures["line"]) for draw, info in pairs]  # type: ignore[union-attr]
+    return [(draw.z.tolist(), draw.figures["line"]) for draw in done.draws]  # type: ignore[union-attr]
 
 
 def test_a_copy_descends_from_the_start_of_the_particle_that_it_copies() -> None:
     """Planted bug: the particle's place before the last level was taken for its start."""
     levels = 0
     for before, after in pairwise(raised(3)):
-        if "resampled" in after.infos[0].figures:
+        if "resampled" in after.draws[0].figures:
             assert all(one in lines(before) for one in lines(after))
             levels += 1
         else:

@@ -48,8 +48,8 @@ def p_value(results: Results, share: float) -> float:
 
 def edge(results: Results, done: Outcome) -> float:
     """The probability of "far" from which on a draw counts as a hit: the threshold, less the target's tolerance."""
-    hits = [d for d in results.prior if done.manifest.target.is_hit(d.evaluation.log_probs)]
-    return min(done.manifest.target.confidence(d.evaluation.log_probs) for d in hits)
+    hits = [d for d in results.prior if done.manifest.target.is_hit(d.state.log_probs)]
+    return min(done.manifest.target.confidence(d.state.log_probs) for d in hits)
 
 
 def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
@@ -156,7 +156,7 @@ def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path)
     pictures = [picture for draw in done.results.chains for picture in DiskRenderer().render([draw.z])]
     scored = DiskClassifier().log_probs(images(pictures))
     for draw, row in zip(done.results.chains, scored, strict=True):  # it weighs what the scorer scores
-        assert draw.evaluation.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
+        assert draw.state.log_weight == pytest.approx(done.manifest.target.log_weight(row), abs=1e-3)
     lines = whole.splitlines(keepends=True)
     leave_draws(done.folder, b"".join(lines[: 40 + 2 * 31 + 1]))  # in a round after the warmup
     assert draws(go_on(done.folder).folder) == whole
@@ -208,7 +208,7 @@ def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_p
     """The rate is that of the further draws alone; a run cut among them goes on to the same bytes."""
     done = search(tmp_path, *COMMON)
     how, target = done.results.how_often, done.manifest.target
-    scored = [draw.evaluation for draw in done.results.prior]
+    scored = [draw.state for draw in done.results.prior]
     hits = [target.is_hit(one.log_probs) for one in scored]
     weights = np.exp([one.log_weight - target.log_peak for one in scored])
     first, ess = sum(hits[:3000]), float(weights[:3000].sum() ** 2 / (weights[:3000] ** 2).sum())

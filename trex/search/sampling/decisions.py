@@ -42,12 +42,12 @@ def chain_starts(
     picked = dispersed_starts(
         options.seed,
         [draw.z for draw in sample.draws],
-        np.array([draw.evaluation.log_weight for draw in sample.draws]),
+        np.array([draw.state.log_weight for draw in sample.draws]),
         sample.inclusion,
         lambda one, other: not are_distinct(one, other),
         options.chains,
     )
-    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in picked)
+    return tuple(sample.draws[place].state for place in picked)
 
 
 def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[Latent], ...]:
@@ -55,7 +55,7 @@ def _prior_starts(sample: PriorSample, options: SearchSection) -> tuple[State[La
     if options.bank:
         rng = stream(options.seed, START_STREAM)
         places = resample(rng, -np.log(sample.inclusion), options.chains)
-    return tuple(State(sample.draws[place].z, sample.draws[place].evaluation) for place in places)
+    return tuple(sample.draws[place].state for place in places)
 
 
 def controls_of(
@@ -74,7 +74,7 @@ def control_starts(
     """
     seed = options.seed + (rank + 1) * CONTROL_SEED
     picked = resample(stream(seed, START_STREAM), np.log(easier.weights), options.chains)
-    return seed, tuple(State(easier.outside[k].z, easier.outside[k].evaluation) for k in picked)
+    return seed, tuple(easier.outside[k].state for k in picked)
 
 
 def attempt_of(

@@ -56,4 +56,4 @@ class PriorSample:
 
 def log_weights(draws: Sequence[Draw[Latent]]) -> Floats:
     """(n,): the draws' log weights."""
-    return np.array([draw.evaluation.log_weight for draw in draws], dtype=np.float64)
+    return np.array([draw.state.log_weight for draw in draws], dtype=np.float64)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from trex.inference.chains import Checkpoint, Round
 from trex.inference.nuts.options import NutsOptions
-from trex.inference.rng import RngState
 from trex.inference.targets import GaussianTarget
-from trex.inference.types import Draw, Evaluation, Info, Renderer, State
+from trex.inference.types import Draw, Renderer
 from trex.query.schema import SearchSection
 from trex.worlds.kernels import SamplerKind
 from trex.worlds.latents import Latent
@@ -21,7 +17,6 @@ from trex.worlds.latents import Latent
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor
 
-    from trex.inference.nuts.sampler import NutsCheckpoint, NutsRound, Tree
     from trex.worlds.world import OpenWorld
 
 WARMUP_SHARE = 0.5  # as in Stan: as many steps tune the step size and the mass matrix as draw
@@ -48,50 +43,20 @@ class NutsSampler:
         from trex.inference.nuts.sampler import Density, lane_of, nuts_rounds
 
         density = Density(self.log_probs, target, lane=lane_of(self.chains))
-        for done in nuts_rounds(density, self.options, _as_nuts(begin), n_rounds):
-            yield self._round(done)
+        for done in nuts_rounds(density, self.options, begin, n_rounds):
+            draws = tuple(self._with_picture(draw) for draw in done.draws)
+            yield Round(draws, replace(done.checkpoint, states=tuple(draw.state for draw in draws)))
 
-    def _round(self, done: NutsRound) -> Round[Latent]:
-        from trex.inference.nuts.sampler import plain_checkpoint
-
-        chains = plain_checkpoint(done.checkpoint)["chains"]
-        assert isinstance(chains, list)
-        evaluations = [self._with_picture(draw.z, draw.evaluation) for draw in done.draws]
-        states = tuple(State[Latent](d.z, e) for d, e in zip(done.draws, evaluations, strict=True))
-        draws = tuple(Draw[Latent](*d[:3], e, *d[4:]) for d, e in zip(done.draws, evaluations, strict=True))
-        infos = tuple(_info(draw, tree) for draw, tree in zip(draws, done.trees, strict=True))
-        return Round(draws, infos, Checkpoint(states, tuple(chains), done.checkpoint.next_index))
-
-    def _with_picture(self, z: Latent, evaluation: Evaluation) -> Evaluation:
-        (picture,) = self.renderer.render([z])
-        return evaluation._replace(picture=picture)
+    def _with_picture(self, draw: Draw[Latent]) -> Draw[Latent]:
+        (picture,) = self.renderer.render([draw.z])
+        state = replace(draw.state, picture=picture)
+        return replace(draw, state=state, proposed=state)
 
 
 def nuts_options(search: SearchSection) -> NutsOptions:
     """The options of NUTS for a search; InputError if its warmup has too few steps."""
     path = min(MAX_PATH, search.n_warmup // PATH_SHARE)
     return NutsOptions(warmup=search.n_warmup, path=path, max_depth=search.max_depth)
-
-
-def _info(draw: Draw[Latent], tree: Tree) -> Info[Latent]:
-    ratio = math.log(tree.accept_prob) if tree.accept_prob > 0.0 else -math.inf
-    return Info(draw.z, draw.evaluation, draw.is_accepted, ratio, True, tree._asdict())
-
-
-def _as_nuts(begin: Checkpoint[Latent]) -> NutsCheckpoint:
-    """The checkpoint of NUTS; a chain that has not moved yet has only a state and random numbers."""
-    from trex.inference.nuts.sampler import read_checkpoint
-
-    pairs = zip(begin.states, begin.rng_states, strict=True)
-    return read_checkpoint(
-        {"next_index": begin.next_index, "chains": [_point(state, rng) for state, rng in pairs]}
-    )
-
-
-def _point(state: State[Latent], rng: RngState) -> dict[str, object]:
-    if "rng" in rng:  # written by NUTS
-        return dict(rng)
-    return {"z": np.asarray(state.z).tolist(), "rng": dict(rng), "tuning": None}
 
 
 def _make(world: OpenWorld, search: SearchSection) -> NutsSampler:

@@ -22,7 +22,7 @@ from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, st
 from trex.inference.smc import Particles, select, step
 from trex.inference.targets import GaussianTarget
 from trex.inference.tempering import top_temperature
-from trex.inference.types import Draw, Info, State
+from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.worlds.kernels import SamplerKind
 from trex.worlds.latents import Latent
@@ -70,50 +70,46 @@ class SmcSampler:
         now = _read(begin) if begin.next_index else self._first(begin)
         for index in range(begin.next_index, n_rounds):
             if now.particles.power < 1.0 and now.moved >= self.moves:
-                now, infos = _resample(target, now)
+                now, draws = _resample(target, now)
             else:
-                now, infos = _move(kernel, now)
-            yield _round(index, now, infos)
+                moved, draws = step(kernel, now.particles)
+                now = replace(now, particles=moved, moved=now.moved + 1)
+            yield _round(index, now, draws)
 
     def _first(self, begin: Checkpoint[Latent]) -> Progress:
         """The particles at the starts, due for their first level."""
         first = load_rng(begin.rng_states[0])
         shared = stream(int(first.integers(2**63)), PARTICLE_STREAM)
         rngs = (save_rng(first), *begin.rng_states[1:], save_rng(shared))
-        temperature = top_temperature([state.evaluation.log_probs for state in begin.states])
+        temperature = top_temperature([state.log_probs for state in begin.states])
         particles = Particles(begin.states, rngs, temperature=temperature)
         return Progress(particles, tuple(range(len(begin.states))), 0, self.moves)
 
 
-def _resample(target: GaussianTarget, now: Progress) -> tuple[Progress, list[Info[Latent]]]:
+def _resample(target: GaussianTarget, now: Progress) -> tuple[Progress, list[Draw[Latent]]]:
     chosen, ancestors = select(target, now.particles)
-    infos = [
-        Info(state.z, state.evaluation._replace(picture=None), True, 0.0, False, {"resampled": 1})
+    draws = [
+        Draw(state, proposed=replace(state, picture=None), was_rendered=False, figures={"resampled": 1})
         for state in chosen.states
     ]
     lines = tuple(now.lines[place] for place in ancestors)
-    return replace(now, particles=chosen, lines=lines, levels=now.levels + 1, moved=0), infos
+    return replace(now, particles=chosen, lines=lines, levels=now.levels + 1, moved=0), draws
 
 
-def _move(kernel: Metropolis[Latent], now: Progress) -> tuple[Progress, list[Info[Latent]]]:
-    moved, infos = step(kernel, now.particles)
-    return replace(now, particles=moved, moved=now.moved + 1), infos
-
-
-def _round(index: int, now: Progress, infos: Sequence[Info[Latent]]) -> Round[Latent]:
-    """The round; every info has the figures of `now`."""
-    draws, marked = [], []
-    for chain, (state, info) in enumerate(zip(now.particles.states, infos, strict=True)):
-        is_warmup = now.particles.power < 1.0 or "resampled" in info.figures
+def _round(index: int, now: Progress, draws: Sequence[Draw[Latent]]) -> Round[Latent]:
+    """The round; every draw has the figures of `now`."""
+    marked = []
+    for chain, draw in enumerate(draws):
+        is_warmup = now.particles.power < 1.0 or "resampled" in draw.figures
         figures = {
             "level": now.levels,
             "power": int(now.particles.power),
             "line": now.lines[chain],
             "is_warmup": int(is_warmup),
         }
-        marked.append(replace(info, figures={**figures, **info.figures}))
-        draws.append(Draw(chain, index, state.z, state.evaluation, info.is_accepted, is_warmup))
-    return Round(tuple(draws), tuple(marked), Checkpoint(now.particles.states, _saved(now), index + 1))
+        whole = {**figures, **draw.figures}
+        marked.append(replace(draw, chain=chain, index=index, is_warmup=is_warmup, figures=whole))
+    return Round(tuple(marked), Checkpoint(now.particles.states, _saved(now), index + 1))
 
 
 def _saved(now: Progress) -> tuple[RngState, ...]:
@@ -140,8 +136,7 @@ def _read(begin: Checkpoint[Latent]) -> Progress:
 def _parsed(begin: Checkpoint[Latent]) -> Progress:
     common = mapping(begin.rng_states[0]["smc"], "smc")
     rngs = [mapping(state["rng"], "rng") for state in (*begin.rng_states, common)]
-    states = tuple(State(state.z, state.evaluation) for state in begin.states)
-    particles = Particles(states, tuple(rngs), **{name: _in(common, name) for name in NUMBERS})
+    particles = Particles(begin.states, tuple(rngs), **{name: _in(common, name) for name in NUMBERS})
     lines = tuple(whole(state["line"], "line") for state in begin.rng_states)
     return Progress(particles, lines, whole(common["levels"], "levels"), whole(common["moved"], "moved"))
 

@@ -16,7 +16,7 @@ from trex.farm.workers.tasks import ChainSegment, DrawSegment, Segment
 from trex.foundation.errors import RunError
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import high_confidence
-from trex.inference.types import Evaluation, State
+from trex.inference.types import State
 from trex.runs.record import CALIBRATION, FRESH, PRIOR, Key, Record
 from trex.search.engine import Independent
 
@@ -26,8 +26,8 @@ STEPS = 4
 
 def begin(chains: int, at: int = 0) -> Checkpoint[np.ndarray]:
     """Chain c stands at (c, at); its random state says so too."""
-    evaluation = Evaluation(0.0, 0.0, np.log([0.5, 0.5]), None)
-    states = tuple(State(np.array([float(c), float(at)]), evaluation) for c in range(chains))
+    answers = np.log([0.5, 0.5])
+    states = tuple(State(np.array([float(c), float(at)]), 0.0, 0.0, answers) for c in range(chains))
     return Checkpoint(states, tuple({"chain": c, "at": at} for c in range(chains)), at)
 
 
