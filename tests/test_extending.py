@@ -114,7 +114,7 @@ NUISANCE = """
 from dataclasses import replace
 import numpy as np
 from trex.render.fake import FakeRenderer
-from trex.report.latent_cards import nuisances
+from trex.report.gallery import nuisances
 from trex.runs.record import Record
 from trex.scenes.moves.block_moves import RedrawNuisances
 from trex.scenes.moves.random_walk import RandomWalk

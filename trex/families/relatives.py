@@ -69,16 +69,6 @@ def responsible(graph: nx.DiGraph, index: int, deciding: Collection[str] = ATTRI
 
 
 @dataclass(frozen=True)
-class Member:
-    """A hit, the chain or prior draw it comes from, where that chain started, and the objects responsible if known."""
-
-    z: Latent
-    source: Hashable
-    origin: Hashable
-    responsible: frozenset[Responsible] = frozenset()
-
-
-@dataclass(frozen=True)
 class Families:
     """For each hit, most confident first: its family, its cluster and its source, all numbered from 1.
 
@@ -134,23 +124,30 @@ def family_count_words(families: Families) -> str:
     return f" in {most}{counted(families.count, 'family', 'families')}"
 
 
-def group(members: Sequence[Member], noun: Noun) -> Families:
-    """The families of these hits, numbered by the order of their first members."""
-    kin = [(i, j) for i, j in _pairs(members) if are_relatives(members[i], members[j])]
-    numbers = _numbered(_adopted(members, kin))
-    bonds = [
-        (i, j)
-        for i, j in _pairs(members)
-        if numbers[i] == numbers[j] or members[i].origin == members[j].origin
-    ]
+def group(
+    zs: Sequence[Latent],
+    sources: Sequence[Hashable],
+    origins: Sequence[Hashable],
+    causes: Sequence[frozenset[Responsible]],
+    noun: Noun,
+) -> Families:
+    """The families of hits, numbered by the order of their first members.
+
+    Of each hit: its latent, the chain or prior draw that it comes from, where that chain started, and the objects
+    responsible, none if they are not known.
+    """
+    pairs = list(combinations(range(len(zs)), 2))
+    kin = [(i, j) for i, j in pairs if _are_kin(zs[i], zs[j], origins[i] == origins[j], causes[i], causes[j])]
+    numbers = _numbered(_adopted([bool(cause) for cause in causes], kin))
+    bonds = [(i, j) for i, j in pairs if numbers[i] == numbers[j] or origins[i] == origins[j]]
     places: dict[int, list[int]] = {}
     for place, number in enumerate(numbers):
         places.setdefault(number, []).append(place)
     return Families(
         numbers,
-        _numbered(_components(len(members), bonds)),
-        _numbered([member.source for member in members]),
-        tuple(_family(number, places[number], members, noun) for number in sorted(places)),
+        _numbered(_components(len(zs), bonds)),
+        _numbered(sources),
+        tuple(_family(number, places[number], zs, causes, noun) for number in sorted(places)),
     )
 
 
@@ -185,33 +182,42 @@ def with_rates(
     return replace(families, known=tuple(replace(one, rate=rate(one)) for one in families.known))
 
 
-def are_relatives(one: Member, other: Member) -> bool:
+def _are_kin(
+    one: Latent,
+    other: Latent,
+    is_own: bool,
+    cause: frozenset[Responsible],
+    other_cause: frozenset[Responsible],
+) -> bool:
     """Whether two hits are relatives: by the objects responsible if known in both, else by what they share."""
-    if one.responsible and other.responsible:
-        return _fit(one.responsible, other.responsible) and _fit(other.responsible, one.responsible)
-    is_own = one.origin == other.origin
-    if form_of(one.z) is VECTORS:
-        apart = float(np.linalg.norm(one.z - other.z))
+    if cause and other_cause:
+        return _fit(cause, other_cause) and _fit(other_cause, cause)
+    if form_of(one) is VECTORS:
+        apart = float(np.linalg.norm(one - other))
         return apart <= (NEAR if is_own else ALIKE)
-    first, second = one.z, other.z
-    most = max(len(first.objects), len(second.objects))
-    return in_common(first, second) >= (1 if is_own else max(1, most / 2))
+    most = max(len(one.objects), len(other.objects))
+    return in_common(one, other) >= (1 if is_own else max(1, most / 2))
 
 
 def _fit(some: Collection[Responsible], others: Collection[Responsible]) -> bool:
     return all(any(one.is_like(other) for other in others) for one in some)
 
 
-def _family(number: int, places: Sequence[int], members: Sequence[Member], noun: Noun) -> Family:
-    """The family of these hits, most confident first, with the pattern that all of them fit."""
-    mine = [members[place] for place in places]
-    first, *others = [one.responsible for one in mine if one.responsible] or [frozenset[Responsible]()]
+def _family(
+    number: int,
+    places: Sequence[int],
+    zs: Sequence[Latent],
+    causes: Sequence[frozenset[Responsible]],
+    noun: Noun,
+) -> Family:
+    """The family of the hits at these places, most confident first, with the pattern that all of them fit."""
+    first, *others = [causes[place] for place in places if causes[place]] or [frozenset[Responsible]()]
     if first:
         objects = sorted(
             (_in_common(one, others) for one in first), key=lambda chosen: [one.key for one in chosen]
         )
     else:
-        objects = _shared_objects([one.z for one in mine if form_of(one.z) is SCENES])
+        objects = _shared_objects([zs[place] for place in places if form_of(zs[place]) is SCENES])
     return Family(
         Pattern(tuple(objects)), number=number, members=tuple(places), is_explained=bool(first), noun=noun
     )
@@ -243,14 +249,14 @@ def _shared_objects(scenes: Sequence[Scene]) -> list[tuple[Condition, ...]]:
     return [tuple(map(has, ATTRIBUTES, kind)) for kind in picked]
 
 
-def _adopted(members: Sequence[Member], kin: Pairs) -> list[Hashable]:
+def _adopted(is_known: Sequence[bool], kin: Pairs) -> list[Hashable]:
     """A mark of the family of each hit: explained hits by cause, then those related to one such family alone.
 
     Marks spread in rounds, so that a hit gets that of its nearest explained relatives; if they differ, it gets none.
     """
-    is_known = [bool(member.responsible) for member in members]
-    causes = _components(len(members), [(i, j) for i, j in kin if is_known[i] and is_known[j]])
-    marks = {i: causes[i] for i in range(len(members)) if is_known[i]}
+    n = len(is_known)
+    causes = _components(n, [(i, j) for i, j in kin if is_known[i] and is_known[j]])
+    marks = {i: causes[i] for i in range(n) if is_known[i]}
     torn: set[int] = set()
     while True:
         near: dict[int, set[int]] = {}
@@ -261,12 +267,8 @@ def _adopted(members: Sequence[Member], kin: Pairs) -> list[Hashable]:
             break
         torn |= {j for j, found in near.items() if len(found) > 1}
         marks |= {j: min(found) for j, found in near.items() if len(found) == 1}
-    others = _components(len(members), [(i, j) for i, j in kin if i not in marks and j not in marks])
-    return [("explained", marks[i]) if i in marks else ("others", others[i]) for i in range(len(members))]
-
-
-def _pairs(members: Sequence[Member]) -> list[tuple[int, int]]:
-    return list(combinations(range(len(members)), 2))
+    others = _components(n, [(i, j) for i, j in kin if i not in marks and j not in marks])
+    return [("explained", marks[i]) if i in marks else ("others", others[i]) for i in range(n)]
 
 
 def _components(n: int, edges: Pairs) -> list[int]:

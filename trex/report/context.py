@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
-from trex.explain.view import make_explanation_view
+from trex.explain.view import ExplanationView, make_explanation_view
+from trex.families.family import Family
 from trex.families.relatives import family_count_words, family_rule
 from trex.foundation.percent import percent
 from trex.inference.statistics.diagnostics import by_chain
@@ -19,17 +20,26 @@ from trex.pages import figures
 from trex.pages.thumbnails import SMALL_PX
 from trex.query.target import goal as target_goal
 from trex.report.calibration import CalibrationView, calibration_view
-from trex.report.family_cards import FamilyChoice, choices
 from trex.report.first_screen import Tone, summary, tone
-from trex.report.gallery import PER_PAGE, Card, make_cards
+from trex.report.gallery import (
+    MOST,
+    PER_PAGE,
+    family_choices,
+    first_places,
+    kinds,
+    light_url,
+    picture_url,
+    search_order,
+)
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import Session, read_sessions
+from trex.search.hit import Hit
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
 from trex.trials.accuracy import check_words
-from trex.trials.confirmation import Confirmation, larger_looks, read_confirmations
+from trex.trials.confirmation import Confirmation, EnlargedLook, larger_looks, read_confirmations
 from trex.worlds.description import Noun
 from trex.worlds.registry import SHIPPED, model_shown
 
@@ -51,7 +61,7 @@ class ReportContext:
     """
 
     per_page: ClassVar[int] = PER_PAGE
-    top_answers: ClassVar[int] = 3  # of a folded card
+    top_answers: ClassVar[int] = 3  # of a hit that is folded
 
     folder: RunFolder
     results: Results
@@ -78,24 +88,54 @@ class ReportContext:
         return read_confirmations(self.folder)
 
     @cached_property
-    def cards(self) -> list[Card]:
-        """The gallery: the hits in the order of their families, at most MAX_CARDS."""
-        looks = larger_looks(self.confirmations, self.manifest.facts.size)
-        views = {
-            key: make_explanation_view(self.folder, explanation, looks.get(key))
-            for key, explanation in self.explanations.items()
-        }
-        return make_cards(self.folder, self.results.found, views, looks, self.results.families)
+    def shown(self) -> list[tuple[int, Hit]]:
+        """The gallery: the hits with their places, in the order of their families."""
+        return [(place, self.results.found[place]) for place in first_places(self.results.families, MOST)]
+
+    @cached_property
+    def steps(self) -> Mapping[int, int]:
+        """The rank of each place of the gallery in the order of the search."""
+        ordered = sorted(self.shown, key=lambda pair: search_order(pair[1]))
+        return {place: step for step, (place, _) in enumerate(ordered)}
+
+    @cached_property
+    def truths(self) -> list[str]:
+        """All true answers in the gallery, sorted."""
+        return sorted({hit.truth or "" for _, hit in self.shown}, key=lambda truth: (truth.zfill(2), truth))
+
+    @cached_property
+    def looks(self) -> Mapping[str, EnlargedLook]:
+        """Larger looks at hits, by their pictures."""
+        return larger_looks(self.confirmations, self.manifest.facts.size)
+
+    def explained(self, hit: Hit) -> ExplanationView | None:
+        """The explanation of a hit as the page shows it; None without one."""
+        name = hit.record.picture
+        known = self.explanations.get(name)
+        return make_explanation_view(self.folder, known, self.looks.get(name)) if known else None
+
+    def family(self, place: int) -> Family:
+        """The family of the hit at this place."""
+        return self.results.families.known[self.results.families.numbers[place] - 1]
+
+    def image(self, hit: Hit, rank: int = 0) -> str:
+        """The picture as a data URL, "" if it is not stored; after the first page a JPEG, which bounds the size."""
+        return (picture_url if rank < PER_PAGE else light_url)(self.folder, hit)
+
+    def kinds_of(self, hit: Hit) -> tuple[str, ...]:
+        """The kinds that the gallery can be restricted to and this hit is of."""
+        return kinds(hit, hit.record.picture in self.explanations)
 
     @property
     def kinds(self) -> Mapping[str, str]:
         """The kinds of hits that the gallery can be restricted to, with their words."""
-        return {k: words for k, words in KIND_WORDS.items() if any(k in card.kinds for card in self.cards)}
+        there = {kind for _, hit in self.shown for kind in self.kinds_of(hit)}
+        return {kind: words for kind, words in KIND_WORDS.items() if kind in there}
 
     @property
-    def families(self) -> Sequence[FamilyChoice]:
-        """The families that the gallery can be restricted to."""
-        return choices(self.results.families, self.noun)
+    def families(self) -> Sequence[tuple[str, str]]:
+        """The families that the gallery can be restricted to, as (value, words)."""
+        return family_choices(self.results.families, self.noun)
 
     @property
     def families_words(self) -> str:

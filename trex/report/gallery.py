@@ -1,106 +1,71 @@
-"""The cards of a report: each hit with its picture, its answers and its origin."""
+"""The gallery of a report: which hits it shows, in which order, under which filters, and what it says of each."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from trex.explain.view import ExplanationView
+from trex.families.family import Family
 from trex.families.relatives import Families
+from trex.foundation.percent import percent
+from trex.foundation.words import counted
+from trex.pages.table import Table, table_of
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
-from trex.report.family_cards import FamilyCard, family_card, family_key, first_places
-from trex.report.latent_cards import Cells, nuisances, parts, table
 from trex.runs.folder import RunFolder
 from trex.runs.picture_files import StoredPicture, read_stored
-from trex.runs.record import CONTROL, CONTROLS
+from trex.runs.record import CONTROL, CONTROLS, PRIOR, Record
+from trex.scenes.describe import object_words
+from trex.scenes.scene import NUISANCES
 from trex.search.hit import Hit
-from trex.trials.confirmation import EnlargedLook
-from trex.trials.hits import read_misses
 from trex.worlds.description import Noun
+from trex.worlds.latents import VECTORS, form_of
 
-PER_PAGE = 24  # cards on screen at once
-MAX_CARDS = 240  # on the page; findings.json holds all hits
-
-
-@dataclass(frozen=True)
-class Card:
-    """One hit of the gallery."""
-
-    number: int
-    scene: Hit
-    image: str  # data URI, "" if the picture is not stored
-    parts: tuple[str, ...]
-    table: Cells
-    step: int  # rank in the order of the search
-    truth_rank: int  # rank of the true answer among all true answers
-    kinds: tuple[str, ...]
-    rank: int = 0  # in the order of families: one hit of each, then the others
-    nuisances: Cells | None = None
-    family_number: int | None = None
-    family_key: str = ""
-    family: FamilyCard | None = None  # of the hit that stands for its family
-    explained: ExplanationView | None = None
-    large: EnlargedLook | None = None  # the same scene at a larger preset
+PER_PAGE = 24  # hits on screen at once
+MOST = 240  # hits on the page; findings.json holds all
+ALONE = "alone"  # the filter's value for all hits that are no family's
+Cells = Table[tuple[str, ...]]
 
 
-def make_cards(
-    folder: RunFolder,
-    found: Sequence[Hit],
-    made: Mapping[str, ExplanationView],
-    looks: Mapping[str, EnlargedLook],
-    families: Families | None = None,
-) -> list[Card]:
-    """The cards of the first MAX_CARDS hits; with families, those that stand for one come first.
+def first_places(families: Families, most: int) -> list[int]:
+    """The places of the hits that a gallery shows, in its order: one of each family, then the others.
 
-    Pictures after the first page are JPEG, which bounds the size.
+    Hits of which nothing is known are not families to a reader; they are among the others.
     """
-    places = first_places(families, MAX_CARDS) if families else range(min(len(found), MAX_CARDS))
-    shown = [found[place] for place in places]
-    kind = folder.manifest.world
-    truths = sorted({one.truth or "" for one in shown}, key=lambda truth: (truth.zfill(2), truth))
-    steps = {id(one): step for step, one in enumerate(sorted(shown, key=_step))}
-    cards = [
-        Card(
-            number=place + 1,
-            scene=one,
-            image=picture_url(folder, one) if rank < PER_PAGE else light_url(folder, one),
-            parts=parts(one.record),
-            table=table(one.record),
-            step=steps[id(one)],
-            truth_rank=truths.index(one.truth or ""),
-            kinds=_kinds(one, one.record.picture in made),
-            rank=rank,
-            nuisances=nuisances(one.record),
-            explained=made.get(one.record.picture),
-            large=looks.get(one.record.picture),
-        )
-        for rank, (place, one) in enumerate(zip(places, shown, strict=True))
-    ]
-    return cards if families is None else [_with_family(card, families, kind.noun) for card in cards]
+    heads = [family.representative for family in families.known if not family.is_alone]
+    known = set(heads)
+    others = [place for place in range(len(families.numbers)) if place not in known]
+    return [*heads, *others][:most]
 
 
-def _with_family(card: Card, families: Families, noun: Noun) -> Card:
-    place = card.number - 1
-    family = families.known[families.numbers[place] - 1]
-    stands = family.representative == place
-    return replace(
-        card,
-        family_number=family.number,
-        family_key=family_key(families, place),
-        family=family_card(family, families, noun) if stands else None,
-    )
+def family_counts(family: Family, n: int, noun: Noun) -> str:
+    """The size of a family among n hits: "4 scenes, 40.0% of all 10 found"."""
+    return f"{counted(family.size, noun.one, noun.many)}, {percent(family.size / n)} of all {n} found"
 
 
-def make_misses(folder: RunFolder, nearest: Sequence[Hit]) -> list[Card]:
-    """The nearest misses as cards, with the pictures that were stored at the end of the search."""
-    known = read_misses(folder)
-    named = [
-        replace(one, record=replace(one.record, picture=one.record.picture or known.get(one.record.key, "")))
-        for one in nearest
-    ]
-    return make_cards(folder, named, {}, {})
+def family_choices(families: Families, noun: Noun) -> list[tuple[str, str]]:
+    """The families to filter by, as (value, words); none if there is nothing to choose."""
+    several = [family for family in families.known if not family.is_alone]
+    alone = families.count - len(several)
+    found = [(family_key(family), f"{family.number}: {family.words} ({family.size})") for family in several]
+    return [*found, (ALONE, f"{noun.many} by themselves ({alone})")] if alone and found else found
+
+
+def family_key(family: Family) -> str:
+    """The filter's value of a hit of this family."""
+    return ALONE if family.is_alone else str(family.number)
+
+
+def kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:
+    """The kinds that a gallery can be restricted to and this hit is of."""
+    judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
+    phase = CONTROL if found.record.phase in CONTROLS else found.record.phase
+    return (*judged, phase, *(("explained",) if is_explained else ()))
+
+
+def search_order(found: Hit) -> tuple[bool, int, int]:
+    """Sort key in the order of the search: the prior batch first, then the chains side by side."""
+    return (found.record.phase != PRIOR, found.record.index, found.record.chain)
 
 
 def picture_url(folder: RunFolder, found: Hit) -> str:
@@ -124,12 +89,34 @@ def _kept(folder: RunFolder, found: Hit) -> StoredPicture | None:
     return read_stored(folder.path, name)
 
 
-def _step(found: Hit) -> tuple[bool, int, int]:
-    """Sort key in the order of the search: the prior batch first, then the chains side by side."""
-    return (found.record.phase != "prior", found.record.index, found.record.chain)
+def parts(record: Record) -> tuple[str, ...]:
+    """The objects of a record's scene in words, for the report's text search; empty for a vector."""
+    return tuple(object_words(record.z, index) for index in range(len(form_of(record.z).objects(record.z))))
 
 
-def _kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:
-    judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
-    phase = CONTROL if found.record.phase in CONTROLS else found.record.phase
-    return (*judged, phase, *(("explained",) if is_explained else ()))
+def tables(record: Record) -> Sequence[Cells]:
+    """Each object's position and visible pixels, and the nuisances; or every coordinate of the vector."""
+    if form_of(record.z) is VECTORS:
+        rows = [(f"z{k}", f"{value:.3f}") for k, value in enumerate(record.z.tolist(), start=1)]
+        return (table_of("Latent", ("coordinate", "value"), rows),)
+    objects = record.scene.objects
+    places = [
+        (name, f"{o.x:.2f}", f"{o.y:.2f}", str(seen))
+        for name, o, seen in zip(parts(record), objects, record.visible, strict=True)
+    ]
+    return table_of(f"{len(objects)} objects", ("object", "x", "y", "pixels"), places), nuisances(record)
+
+
+def nuisances(record: Record) -> Cells:
+    """What does not belong to a scene's objects: the offsets of the nuisances, in their units, and the noise seed."""
+    scene = record.scene
+    rows: list[tuple[str, ...]] = [
+        (
+            part.words if part.unit == "Blender units" else f"{part.words} ({part.unit})",
+            *(f"{value:+.2f}" for value in getattr(scene.nuisances, part.name)),
+            *[""] * (3 - part.n),
+        )
+        for part in NUISANCES
+    ]
+    seed = ("noise seed", str(scene.noise), "", "")
+    return table_of("Camera, lights and noise", ("offset", "x", "y", "z"), [*rows, seed])

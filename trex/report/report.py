@@ -7,9 +7,10 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from trex.foundation.words import span
+from trex.foundation.words import capitalized, span
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
+from trex.report import gallery
 from trex.report.context import ReportContext
 from trex.report.section import section_pages
 from trex.runs.folder import REPORT, RunFolder
@@ -23,8 +24,9 @@ def write_report(folder: RunFolder, results: Results, files: Mapping[str, str]) 
     values: dict[str, object] = {
         "run": context,
         "sections": section_pages(context),
+        "gallery": gallery,
         "glossary": WORDS,
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
-    return folder.write(REPORT, page("report.html", values, span=span))
+    return folder.write(REPORT, page("report.html", values, span=span, capitalized=capitalized))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.families.relatives import Families, Member, Responsible, distinct_words, group, with_rates
+from trex.families.relatives import Families, Responsible, distinct_words, group, with_rates
 from trex.foundation.errors import RunError
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
@@ -164,15 +164,19 @@ def _families(
     manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, responsible: ByPicture
 ) -> Families:
     """The families of the hits, with their rates."""
-    members, world = _members(manifest, scenes, sample, responsible), manifest.world
+    world, zs = manifest.world, [hit.record.z for hit in scenes]
+    causes = [responsible.get(hit.record.picture, frozenset()) for hit in scenes]
     prior, selection = sample.counted
     draws = [
         (draw.z, manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost)
         for draw in prior
     ]
-    zs = [member.z for member in members]
     return with_rates(
-        group(members, world.noun), zs, draws, (selection, sample.how_often.level), world.are_distinct
+        group(zs, *_lineage(manifest, scenes, sample), causes, world.noun),
+        zs,
+        draws,
+        (selection, sample.how_often.level),
+        world.are_distinct,
     )
 
 
@@ -183,21 +187,20 @@ def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
     return ()
 
 
-def _members(
-    manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample, responsible: ByPicture
-) -> list[Member]:
-    """The hits with their origins."""
+def _lineage(
+    manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample
+) -> tuple[list[Hashable], list[Hashable]]:
+    """The chain or prior draw that each hit comes from, and the index of the prior draw that it started at."""
     index = {identity(draw.z): draw.index for draw in sample.draws}
-    begun = {phase: _starts(manifest, phase, sample) for phase in {one.record.phase for one in scenes}}
-    members = []
-    for one in scenes:
-        record = one.record
+    begun = {phase: _starts(manifest, phase, sample) for phase in {hit.record.phase for hit in scenes}}
+    sources: list[Hashable] = []
+    origins: list[Hashable] = []
+    for record in (hit.record for hit in scenes):
         is_prior = record.phase == PRIOR
         line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
-        source: Hashable = (record.phase, record.index if is_prior else line)
-        origin = record.index if is_prior else index[begun[record.phase][line]]
-        members.append(Member(record.z, source, origin, responsible.get(record.picture, frozenset())))
-    return members
+        sources.append((record.phase, record.index if is_prior else line))
+        origins.append(record.index if is_prior else index[begun[record.phase][line]])
+    return sources, origins
 
 
 def _starts(manifest: Manifest, phase: str, sample: PriorSample) -> tuple[Hashable, ...]:

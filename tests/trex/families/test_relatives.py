@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ import pytest
 from tests.running.runs import run
 from trex.families.relatives import (
     Families,
-    Member,
     Responsible,
     distinct_words,
     family_count_words,
@@ -25,6 +25,7 @@ from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.vocabulary import CLEVR
 from trex.search.judging.headline import headline
 from trex.worlds.description import Noun
+from trex.worlds.latents import Latent
 from trex.worlds.shipped.clevr import SCENE
 
 SEED = 20_262
@@ -41,8 +42,18 @@ def with_first(scene: Scene, other: Scene) -> Scene:
     return replace(scene, objects=(*scene.objects[1:], other.objects[0]))
 
 
-def grouped(members: Sequence[Member]) -> Families:
-    return group(members, SCENE)
+class Member(NamedTuple):
+    """A hit: its latent, its chain or prior draw, where that started, and the objects responsible."""
+
+    z: Latent
+    source: tuple[str, int]
+    origin: int
+    cause: frozenset[Responsible] = frozenset()
+
+
+def grouped(members: Sequence[Member], noun: Noun = SCENE) -> Families:
+    zs, sources, origins, causes = zip(*members, strict=True) if members else ((), (), (), ())
+    return group(zs, sources, origins, causes, noun)
 
 
 def member(scene: Scene, chain: int, origin: int, *objects: Responsible) -> Member:
@@ -156,7 +167,7 @@ def test_families_do_not_depend_on_the_order_of_scenes_or_objects(seed: int) -> 
     shuffled = [members[k] for k in rng.permutation(len(members))]
     assert partition(shuffled, grouped(shuffled)) == before
     turned = [
-        replace(one, z=replace(one.z, objects=tuple(one.z.objects[k] for k in rng.permutation(5))))
+        one._replace(z=replace(one.z, objects=tuple(one.z.objects[k] for k in rng.permutation(5))))
         for one in members
         if isinstance(one.z, Scene)
     ]
@@ -185,7 +196,7 @@ def test_a_family_of_each_scene_alone_is_noticed() -> None:
     """Planted: no relation joins anything, so that every variation is a finding of its own."""
     (scene,) = drawn(1)
     relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
-    assert grouped([replace(one, origin=k) for k, one in enumerate(relatives)]).count == 9
+    assert grouped([one._replace(origin=k) for k, one in enumerate(relatives)]).count == 9
 
 
 def test_no_latents_are_no_families() -> None:
@@ -247,4 +258,4 @@ def test_unexplained_scenes_are_named_by_an_object_that_all_of_them_hold() -> No
     (family,) = grouped([member(z, 0, 7) for z in alike]).known
     assert family.words == f"scenes around a {one.size} {one.color} {one.material} {one.shape}"
     digits = [Member(z, ("chain", 0), 3) for z in (np.zeros(3), np.full(3, 0.1))]
-    assert group(digits, Noun("digit", "digits")).known[0].words == "digits close to each other"
+    assert grouped(digits, Noun("digit", "digits")).known[0].words == "digits close to each other"

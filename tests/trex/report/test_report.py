@@ -17,9 +17,9 @@ from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.find import find
 from trex.foundation.percent import percent
 from trex.pages import figures
-from trex.report import gallery
+from trex.report import context
 from trex.report.context import goal
-from trex.report.family_cards import first_places
+from trex.report.gallery import first_places, kinds
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import CONTROL, CONTROLS
@@ -59,7 +59,7 @@ def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: py
     """Planted bug: "The 4 most confident" of a page whose first cards stand for families."""
     found, families = done.results.found, done.results.families
     assert first_places(families, 4) != [0, 1, 2, 3], "these are the most confident ones"
-    monkeypatch.setattr(gallery, "MAX_CARDS", 4)
+    monkeypatch.setattr(context, "MOST", 4)
     try:
         with open_run(done.folder, for_writing=True) as folder:
             text = conclude_run(folder, read_draws(folder.draws)).report.read_text(encoding="utf-8")
@@ -74,12 +74,10 @@ def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: py
     )
 
 
-def test_a_hit_of_either_rung_of_the_control_is_offered_as_one(done: Outcome) -> None:
+def test_a_hit_of_either_level_of_the_control_is_offered_as_one(done: Outcome) -> None:
     hit = done.results.found[0]
-    of_rungs = [replace(hit, record=replace(hit.record, phase=phase)) for phase in CONTROLS]
-    with open_run(done.folder, for_writing=False) as folder:
-        cards = gallery.make_cards(folder, of_rungs, {}, {}, None)
-    assert [CONTROL in card.kinds for card in cards] == [True, True]
+    of_levels = [replace(hit, record=replace(hit.record, phase=phase)) for phase in CONTROLS]
+    assert all(CONTROL in kinds(hit, False) for hit in of_levels)
 
 
 def test_it_shows_every_scene_with_its_true_answer(page: Page, done: Outcome) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trex.report.context import ReportContext
-from trex.report.gallery import make_cards
 from trex.report.section import Section, template_file
 
-MAX_CARDS = 12  # most confident first
+MOST = 12  # most confident first
 
 
 def fragile(context: ReportContext) -> Mapping[str, object] | None:
-    """The fragile hits as cards; None if there are none."""
+    """The fragile hits; None if there are none."""
     results = context.results
     if not results.fragile:
         return None
     return {
-        "fragile": make_cards(context.folder, results.fragile[:MAX_CARDS], {}, {}),
+        "fragile": results.fragile[:MOST],
         "count": len(results.fragile),
         "hits": len(results.fragile) + len(results.found),
         "draws": context.manifest.query.render.fresh,

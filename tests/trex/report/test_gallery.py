@@ -5,7 +5,7 @@ from __future__ import annotations
 from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.relatives import Families
-from trex.report.family_cards import ALONE, choices, family_card, family_key, first_places
+from trex.report.gallery import ALONE, family_choices, family_counts, family_key, first_places
 from trex.scenes.conditions import has
 from trex.worlds.description import Noun
 
@@ -27,21 +27,19 @@ def test_one_scene_of_each_family_comes_first_then_the_others_by_confidence() ->
     assert first_places(FAMILIES, 4) == [0, 3, 4, 1]  # no family is cut off before a second scene is shown
 
 
-def test_a_card_tells_the_family_and_its_share_of_the_hits() -> None:
-    cards = [family_card(family, FAMILIES, SCENE) for family in FAMILIES.known]
-    assert [card.counts.replace("\u00a0", " ") for card in cards if card] == [
-        "2 scenes, 33.3% of all 6 found",
-        "2 scenes, 33.3% of all 6 found",
-        "1 scene, 16.7% of all 6 found",
-    ]
-    assert cards[1] is None
-    assert cards[0] is not None and cards[0].words == "A red object"
-    assert cards[0].rate == "— (no prior scene is in it)"
-
-
 def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
-    values = [choice.value for choice in choices(FAMILIES, SCENE)]
+    values = [value for value, _ in family_choices(FAMILIES, SCENE)]
     assert values == ["1", "3", "4", ALONE]
-    assert [family_key(FAMILIES, place) for place in range(6)] == ["1", "1", ALONE, "3", "4", "3"]
+    assert [family_key(FAMILIES.known[number - 1]) for number in FAMILIES.numbers] == [
+        "1",
+        "1",
+        ALONE,
+        "3",
+        "4",
+        "3",
+    ]
+    assert (
+        family_counts(FAMILIES.known[0], 6, SCENE).replace("\u00a0", " ") == "2 scenes, 33.3% of all 6 found"
+    )
     alone = Families(numbers=(1,), known=(Family(Pattern(), number=1, members=(0,)),))
-    assert choices(alone, SCENE) == []
+    assert family_choices(alone, SCENE) == []
