@@ -16,8 +16,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from trex.artifacts.archives import check_inflation
 from trex.artifacts.card import Card, card_path, check_sha256, read_card, read_named, sha256_of, write_whole
-from trex.foundation.archives import check_inflation
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trex.artifacts.archives import open_zip, unpack_member
 from trex.artifacts.card import read_card
 from trex.artifacts.download import check_recorded, download
 from trex.artifacts.weights import read_checkpoint, read_safetensors, write_safetensors
 from trex.clevr_models.fetch import default_cache
 from trex.clevr_models.iep.checkpoint import Part, fill, read_parts, write_part
 from trex.clevr_models.iep.resnet_features import ResNet, trunk_state
-from trex.foundation.archives import open_zip, unpack_member
 from trex.foundation.errors import InputError, ModelError, unknown
 from trex.foundation.files import open_regular
 from trex.foundation.progress import Progress, silent

@@ -16,7 +16,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError, RenderError
 from trex.foundation.json_fields import finite, listed, whole
-from trex.foundation.owned_folder import make_owned, sweep
+from trex.foundation.locked_folder import make_owned, sweep
 from trex.render.blender.program import Program
 from trex.render.blender.settings import BLEND, TEMPORARY, Settings
 from trex.render.blender.wire import Closed, Garbled, Header, TimedOut, read_frame, write_frame

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from trex.foundation.archives import DAMAGE_ERRORS, check_inflation, open_zip, unpack_member
+from trex.artifacts.archives import DAMAGE_ERRORS, check_inflation, open_zip, unpack_member
 from trex.foundation.errors import InputError
 from trex.foundation.files import DATA_LIMIT, MIB, read_bytes
 from trex.foundation.json_fields import short

@@ -16,13 +16,13 @@ import torch
 from tests.running.command_line import trex
 from tests.running.queries import read_query
 from tests.running.runs import QUERY, run
+from trex.artifacts.archives import check_inflation, open_zip
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj
 from trex.clevr_models.adapters.onnx_model import read_onnx_card
 from trex.commands.shell.errors import one_line
 from trex.datasets.render_files import everything, read_any
 from trex.farm.queue.queued_folder import QUEUED, read_queued
-from trex.foundation.archives import check_inflation, open_zip
 from trex.foundation.errors import InputError
 from trex.foundation.files import read_bytes, replacing
 from trex.foundation.images import read_png

@@ -11,8 +11,7 @@ from trex.export.export_format import ExportFormat
 from trex.export.items import EDITED, Exported
 from trex.export.parquet import check_pyarrow, write_rows
 from trex.foundation.files import write_atomic
-from trex.foundation.printable import code_block, code_span, escaped, markdown_text
-from trex.foundation.words import counted
+from trex.foundation.words import code_block, code_span, counted, escaped, markdown_text
 from trex.query.target import goal
 
 # An absolute path begins with "/" or "~/" and is not the rest of a relative one or of an address ("http://host/v1").

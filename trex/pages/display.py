@@ -17,8 +17,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from trex.foundation.printable import escaped, escaped_lines
-from trex.foundation.words import span
+from trex.foundation.words import escaped, escaped_lines, span
 
 QUIET_S = 15.0  # between two lines of the same step, without a terminal
 SOURCE = "trex.render"  # the logger that reports Blender's state

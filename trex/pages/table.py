@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from markupsafe import Markup
 
-from trex.foundation.printable import escaped
+from trex.foundation.words import escaped
 
 Row = TypeVar("Row")
 

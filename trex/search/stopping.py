@@ -12,7 +12,7 @@ from types import FrameType
 import typer
 
 from trex.foundation.errors import STOPPED
-from trex.foundation.printable import escaped_lines
+from trex.foundation.words import escaped_lines
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 

@@ -15,7 +15,7 @@ from trex.export.items import FOUND, ExportItem, answer_json, read_items
 from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
-from trex.foundation.printable import escaped
+from trex.foundation.words import escaped
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.picture_files import to_png

@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.running.command_line import trex, trex_done
 from tests.running.runs import run
-from trex.foundation.printable import escaped, escaped_lines
+from trex.foundation.words import escaped, escaped_lines
 
 TITLE = "\x1b]0;pwned\x07\x1b[2J\x1b[H"
 FORGED = "\nfake on 1 scene: all passing"

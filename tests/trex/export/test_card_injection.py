@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from tests.running.command_line import trex_done
 from tests.running.runs import QUERY, change_manifest, run
-from trex.foundation.printable import code_block, code_span, markdown_text
+from trex.foundation.words import code_block, code_span, markdown_text
 
 EVIL = {
     "a tag": "m<script src=x>alert(1)",

@@ -25,7 +25,7 @@ from trex.foundation.errors import (
 )
 from trex.foundation.files import is_text, shown
 from trex.foundation.home import prepare_packages
-from trex.foundation.printable import escaped
+from trex.foundation.words import escaped
 
 LONGEST = 2000  # characters of an error
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trex.foundation.printable import escaped_lines
+from trex.foundation.words import escaped_lines
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else, for machines.")

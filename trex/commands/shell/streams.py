@@ -13,7 +13,7 @@ import os
 import sys
 from contextlib import suppress
 
-from trex.foundation.printable import escaped_lines
+from trex.foundation.words import escaped_lines
 
 NAMES = ("stdin", "stdout", "stderr")
 UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)

@@ -17,8 +17,7 @@ from trex.farm.monitor.overview import Overview, Row, live, overview
 from trex.farm.queue.words import SHORT, tally
 from trex.farm.status import FarmStatus
 from trex.foundation.percent import whole_percent
-from trex.foundation.printable import escaped
-from trex.foundation.words import counted, span
+from trex.foundation.words import counted, escaped, span
 from trex.search.progress import PHASES, Status
 
 REFRESH_S = 1.0

@@ -23,7 +23,7 @@ from trex.farm.queue.queued_folder import (
 )
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
-from trex.foundation.owned_folder import make_owned, sweep
+from trex.foundation.locked_folder import make_owned, sweep
 from trex.runs.folder import check_free
 from trex.runs.trust import record_made_here
 

@@ -11,7 +11,7 @@ from trex.farm.queue.entry import Entry, State
 from trex.farm.queue.queue import NotRemoved, entries, remove
 from trex.farm.queue.queued_folder import QUEUED
 from trex.foundation.errors import RunError
-from trex.foundation.owned_folder import make_owned, sweep
+from trex.foundation.locked_folder import make_owned, sweep
 from trex.runs.folder import is_run, open_run
 
 SCRATCH = ".cleaning-"

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from trex.farm.queue.entry import STATES, Entry
-from trex.foundation.printable import escaped
+from trex.foundation.words import escaped
 
 SHORT = 10  # digits of an id on display; any unique prefix is accepted
 HEADER = f"{'id':{SHORT}}  {'state':9} {'prio':>4} {'tries':>5}  {'added':16}  run folder  settings"
