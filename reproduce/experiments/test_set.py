@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reproduce.experiments.experiment_file import Cell
-from trex.labelling.polls import write_with_earlier_marks
-from trex.trials.baseline.files import StoredBaseline
+from trex.labelling.polls import marking_of, mistakes_of, write_marks
+from trex.labelling.votes import VOTES
+from trex.trials.baseline.files import MARKS_FOLDER, StoredBaseline
 from trex.trials.baseline.run import empty_baseline
 from trex.trials.baseline.score import SourceResult, score_examples
 from trex.worlds.query_plan import check
@@ -35,6 +36,17 @@ def count_test_set(query: Path, chosen: Sequence[Cell], dataset: Path, place: Pa
     return replace(
         found, baselines=tuple(marked.get(baseline.query, baseline) for baseline in found.baselines)
     )
+
+
+def write_with_earlier_marks(counted: StoredBaseline) -> StoredBaseline:
+    """Write a baseline that was counted anew, with the marks that people gave to the same mistakes before.
+
+    RunError, before anything is written, if they marked other ones.
+    """
+    if (counted.folder / MARKS_FOLDER / VOTES).exists() and mistakes_of(counted.baselines):
+        return write_marks(marking_of(counted))
+    counted.write()
+    return counted
 
 
 def surest_picture(counted: SourceResult, number: int) -> str:

@@ -9,8 +9,8 @@ from reproduce.parity.page import write_page, write_table
 from reproduce.parity.scores import Pair, PictureAnswers, PresetParity, compare_answers, make_pair
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.datasets.clevr_questions import read_questions
-from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
+from trex.datasets.clevr_questions import QuestionOptions, read_folder
+from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions, read_official
 from trex.datasets.tally import Tally
 from trex.foundation.progress import Progress, silent
 from trex.render.blender.blender_renderer import BlenderRenderer
@@ -19,6 +19,7 @@ from trex.worlds.asking import answers_to
 
 PRESETS = ("clevr", "reference", "fast")
 MODELS = ("relation-network:original", "relation-network:ir", "shipped")
+TRIES = 2  # of phrasing a question of each zero-hop and one-hop family of a scene
 TIMEOUT_S = 3600.0  # per picture; generous, since the machine may be busy
 
 
@@ -47,6 +48,14 @@ def write_parity_page(
     page = out / "index.html"
     write_page(page, pictures, pairs, rows, tally.sentences)
     return page
+
+
+def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
+    """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
+    names = {picture.name for picture in pictures}
+    published = [q for picture in read_folder(data, QuestionOptions()).pictures for q in picture.asked]
+    named = [(picture.name, picture.scene) for picture in pictures]
+    return [q for q in published if q.picture in names] + phrase_questions(named, TRIES)
 
 
 def render_pairs(

@@ -12,12 +12,11 @@ from PIL import Image
 
 from reproduce.parity import parity
 from reproduce.parity.page import write_page, write_table
-from reproduce.parity.parity import write_parity_page
+from reproduce.parity.parity import read_questions, write_parity_page
 from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
 from tests.cases.datasets.test_further_data import LOSSY
 from tests.references.official_clevr import data_file
 from tests.worlds.clevr_folders import official
-from trex.datasets.clevr_questions import read_questions
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,19 @@ import pytest
 
 from reproduce.experiments.experiment import run_experiment
 from reproduce.experiments.page import write_page
+from reproduce.experiments.test_set import write_with_earlier_marks
 from tests.reproduce.command_line import reproduce
 from tests.running.command_line import refused
 from tests.running.runs import QUERY as SCENES
+from tests.serving.marking import stored
 from tests.worlds.mnist_worlds import N_TEST, bars, write_data
+from tests.worlds.repair_toy import tree
+from trex.foundation.errors import RunError
+from trex.labelling.polls import marking
+from trex.labelling.votes import Vote, VoteLog
 from trex.mnist_models.load import load_classifier
 from trex.search.progress import Silent
+from trex.trials.baseline.baseline import MarkCounts
 
 QUERY = """
 answer = "7"
@@ -92,3 +100,19 @@ def test_the_code_that_an_experiment_names_is_imported_only_after_trust(
     assert not marker.exists()
     assert reproduce("experiment", "e.toml", "--trust").exit_code == 2  # the module raises
     assert marker.exists()
+
+
+def test_marks_outlive_a_new_count_of_the_same_mistakes_and_no_other(tmp_path: Path) -> None:
+    counted = stored(tmp_path / "b")
+    with marking(counted.folder) as found:
+        log = VoteLog(found.place, found.shown)
+        for picture, label in zip(found.shown.pictures, ("mislabelled", "mistake"), strict=True):
+            log.append(Vote(annotator="Ada", picture=picture, label=label))
+        log.close()
+    assert counted.baselines[0].marks == MarkCounts(0, 0, 0, 2)
+    assert write_with_earlier_marks(counted).baselines[0].marks == MarkCounts(1, 1, 0, 0)
+    before, (first, *others) = tree(counted.folder), counted.baselines
+    changed = replace(first, seen=(replace(first.seen[0], truth="2"), *first.seen[1:]))
+    with pytest.raises(RunError, match="votes on other pictures: this baseline was changed"):
+        write_with_earlier_marks(counted.with_baselines([changed, *others]))
+    assert tree(counted.folder) == before  # the marked baseline is not replaced by one that is refused

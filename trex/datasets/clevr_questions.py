@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from trex.datasets.clevr_files import QUESTIONS, SCENES, ClevrFiles, open_files, planned, split_of
-from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions
+from trex.datasets.official_scenes import AskedQuestion, phrase_questions
 from trex.datasets.tally import Remark, Tally
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import field, short, text
@@ -21,7 +21,6 @@ from trex.scenes.scene import Scene
 
 OFFICIAL, OURS = "CLEVR", "ours"
 PHRASED_TRIES = 1  # per zero-hop and one-hop family and scene
-PARITY_TRIES = 2  # the same, of the parity check
 
 UNANSWERED = Remark("question has no answer and is not asked", "questions have no answer and are not asked")
 ODD = Remark(
@@ -109,14 +108,6 @@ def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
         for name in sorted(asked)[: options.limit]
     )
     return AskedFolder(folder.resolve().name, pictures, tally.count(*SKIPPED), tally.sentences)
-
-
-def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
-    """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
-    names = {picture.name for picture in pictures}
-    found = [question for _, question in _questions(open_files(data), Tally())]
-    named = [(picture.name, picture.scene) for picture in pictures]
-    return [q for q in found if q.picture in names] + phrase_questions(named, PARITY_TRIES)
 
 
 def _questions(files: ClevrFiles, tally: Tally) -> Iterator[tuple[str, AskedQuestion]]:

@@ -18,7 +18,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, read_bytes, read_text
 from trex.foundation.locked_folder import lock_folder
 from trex.labelling.survey import Choice, Shown, Survey, class_choices
-from trex.labelling.votes import VOTES, Vote, VoteLog, stored_tally
+from trex.labelling.votes import Vote, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
 from trex.repair.files import Done, file_sha256, read_fields, read_record
 from trex.repair.folder import DONE, MANIFEST
@@ -138,17 +138,6 @@ def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
     """Every true mistake under a name that tells nothing of it; one for queries that share question and label."""
     keys = dict.fromkeys(_key(one, row) for one in baselines for row in one.seen if row.is_mistake)
     return {key: f"m{number:05}" for number, key in enumerate(keys)}
-
-
-def write_with_earlier_marks(counted: StoredBaseline) -> StoredBaseline:
-    """Write a baseline that was counted anew, with the marks that people gave to the same mistakes before.
-
-    RunError, before anything is written, if they marked other ones.
-    """
-    if (counted.folder / MARKS_FOLDER / VOTES).exists() and mistakes_of(counted.baselines):
-        return write_marks(marking_of(counted))
-    counted.write()
-    return counted
 
 
 def write_marks(found: Marking) -> StoredBaseline:

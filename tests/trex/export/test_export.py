@@ -14,7 +14,7 @@ from PIL import Image
 from tests.running.command_line import refused, trex
 from tests.running.runs import QUERY, leave_draws, run, write_query
 from trex.datasets.clevr_folder import ClevrFolder
-from trex.datasets.clevr_questions import read_questions
+from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.datasets.official_scenes import read_official
 from trex.explain.stored import read_explanations
 from trex.export import coco as export_coco
@@ -156,8 +156,8 @@ def test_every_reader_of_clevr_folders_takes_it(explained: Path, tmp_path: Path)
     assert folder.problems == ()
     pictures = read_official(out)
     assert len(pictures) == n
-    published = [q for q in read_questions(out, pictures) if q.source == "CLEVR"]
-    assert len(published) == n
+    asked = [q for picture in read_folder(out, QuestionOptions()).pictures for q in picture.asked]
+    assert len(asked) == n and {q.source for q in asked} == {"CLEVR"}
     assert load_scenes(out, FOUND).numbers.tolist() == [len(i.scene.objects) for i in wanted.of(FOUND)]
     assert len(load_questions(out, EDITED)) == len(wanted.of(EDITED))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from trex.inference.statistics.proportion import Proportion
 from trex.labelling.label_app import make_label_app
 from trex.labelling.pages import export_page
 from trex.labelling.poll import Poll
-from trex.labelling.polls import marking, read_marking, take_votes, write_marks, write_with_earlier_marks
+from trex.labelling.polls import marking, read_marking, take_votes, write_marks
 from trex.labelling.votes import VOTES, Vote, VoteLog
 from trex.trials.baseline.baseline import MARKS, Baseline, MarkCounts, consensus
 from trex.trials.baseline.files import FILE, MARKS_FOLDER, PICTURES, read_stored
@@ -155,19 +154,6 @@ def test_a_strange_mark_is_named_and_nothing_is_written(
     with marking(folder) as found, pytest.raises(InputError, match=r"votes\.csv") as error:
         take_votes(found, file)
     assert told in str(error.value) and tree(folder) == before
-
-
-def test_marks_outlive_a_new_count_of_the_same_mistakes_and_no_other(folder: Path) -> None:
-    vote(folder, "Ada", "mislabelled", "mistake")
-    stored(folder)
-    assert read_stored(folder).baselines[0].marks == MarkCounts(0, 0, 0, 2)
-    assert write_with_earlier_marks(read_stored(folder)).baselines[0].marks == MarkCounts(1, 1, 0, 0)
-    before, counted = tree(folder), read_stored(folder)
-    first, *others = counted.baselines
-    changed = replace(first, seen=(replace(first.seen[0], truth="2"), *first.seen[1:]))
-    with pytest.raises(RunError, match="votes on other pictures: this baseline was changed"):
-        write_with_earlier_marks(counted.with_baselines([changed, *others]))
-    assert tree(folder) == before  # the marked baseline is not replaced by one that is refused
 
 
 def test_a_kill_between_the_files_leaves_a_folder_that_counts_again(
