@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reproduce.parity import parity
+from reproduce.parity import assets, parity
+from reproduce.parity.assets import NEEDED_SSIM, AssetComparison, compare_scenes, summarize
 from reproduce.parity.page import write_page, write_table
 from reproduce.parity.parity import read_questions, write_parity_page
+from reproduce.parity.published_assets import convert_published
 from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
 from tests.cases.datasets.test_further_data import LOSSY
 from tests.references.official_clevr import data_file
@@ -21,11 +24,15 @@ from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_o
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
 from trex.render.presets import PRESETS
 from trex.render.similarity import shrink
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.programs import execute
+from trex.scenes.scene import Scene, scene_id
+from trex.scenes.visibility import id_map
+from trex.scenes.vocabulary import CLEVR
 
 
 def asked(answer: str, source: str = "CLEVR") -> AskedQuestion:
@@ -228,3 +235,54 @@ def test_what_a_picture_loses_is_said_on_the_page_and_in_the_table(tmp_path: Pat
     write_page(tmp_path / "page.html", pictures, pairs, [], tally.sentences)
     for name in ("table.md", "page.html"):
         assert "1 picture has transparent parts" in (tmp_path / name).read_text()
+
+
+def test_conversion_names_the_published_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no base_scene\.blend"):
+        convert_published(tmp_path, tmp_path / "out")
+
+
+def test_page_shows_pairs_and_table_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    scenes = [ScenePrior().sample(rng) for _ in range(2)]
+    pictures = [flat_picture(scene) for scene in scenes]
+    comparison = summarize(scenes, pictures, pictures, "draft")
+    assert comparison.mean_ssim == pytest.approx(1.0)
+    assert all(row.ours == row.published for row in comparison.colors)
+    assert crossed(comparison).mean_ssim < NEEDED_SSIM
+    check_page(comparison, tmp_path)
+
+
+def test_pictures_look_like_those_of_the_published_assets() -> None:
+    folder = os.environ.get("TREX_CLEVR_ASSETS")
+    if not folder:
+        pytest.skip("needs the published assets: set TREX_CLEVR_ASSETS to clevr-dataset-gen's assets")
+    rng = np.random.default_rng(0)
+    scenes = [ScenePrior().sample(rng) for _ in range(2)]
+    comparison = compare_scenes(Path(folder), scenes, "fast")
+    assert comparison.mean_ssim > 0.97 > NEEDED_SSIM
+    assert max(row.mean_abs_diff for row in comparison.pairs) < 1.5
+    assert crossed(comparison).mean_ssim < NEEDED_SSIM  # another scene's picture must not pass
+
+
+def flat_picture(scene: Scene) -> Picture:
+    """A picture that needs no renderer: a shade of gray for each object."""
+    mask = id_map(scene, CLEVR, 120, 80)
+    return Picture(np.repeat(mask[..., None] * np.uint8(20), 3, axis=2), mask, scene_id(scene))
+
+
+def crossed(comparison: AssetComparison) -> AssetComparison:
+    """Each picture of ours against the other scene's published one."""
+    first, second = comparison.pairs
+    theirs = [second.published, first.published]
+    return summarize([first.scene, second.scene], [first.ours, second.ours], theirs, "fast")
+
+
+def check_page(comparison: AssetComparison, folder: Path) -> None:
+    """The page shows every pair, and the table holds numbers only."""
+    assets.write_page(comparison, folder / "index.html")
+    assets.write_table(comparison, folder / "table.md")
+    page, table = ((folder / name).read_text(encoding="utf-8") for name in ("index.html", "table.md"))
+    assert page.count("data:image/png;base64,") == 3 * len(comparison.pairs)
+    assert f"{comparison.mean_ssim:.4f}" in page and f"**{comparison.mean_ssim:.4f}**" in table
+    assert "data:" not in table and table.count("\n| ") == 2 + len(comparison.pairs) + len(comparison.colors)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import torch
 from PIL import Image
 from torch import nn
 
+from reproduce.experiments.experiment_file import QUERIES
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY
 from tests.running.runs import draws, go_on, leave_draws, write_query
@@ -17,9 +21,11 @@ from trex.artifacts.weights import compact, write_safetensors
 from trex.finding import find as finding
 from trex.mnist_models import load
 from trex.mnist_models.datasets import DATASETS
+from trex.mnist_models.load import model_name
 from trex.mnist_models.networks.autoencoders import BetaVae
 from trex.mnist_models.networks.classifiers import ResNet18
 from trex.query.toml_file import parse_query
+from trex.repair.settings import chosen_table, repair_path, repair_query
 from trex.search.progress import Silent
 from trex.worlds.registry import WORLDS, WorldEntry, make_plan, world_named
 from trex.worlds.shipped.digits import _world
@@ -96,3 +102,52 @@ def test_models_of_other_pictures_are_refused(tmp_path: Path) -> None:
     assert refused.exit_code == 2 and "signs-gan" in refused.stderr
     refused = trex("check", query, "--set", "generator.without=Stop")
     assert refused.exit_code == 2 and "signs-beta-vae-without-14" in refused.stderr
+
+
+CHECK = ("check", "mnist_1_or_7", "--set", "generator.name=signs-beta-vae", "--set", 'answer="Stop"')
+ANSWERS = {  # what a command says of the world of signs, whose decoder was not trained
+    "trex": "use clevr",
+    "reproduce trex": "digit model 'signs-beta-vae' is neither shipped nor in",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", ANSWERS)
+def test_the_world_of_signs_is_known_to_trex_of_the_checkout_alone(command: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", *command.split(), *CHECK]
+    environment = os.environ | {"TREX_CACHE": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    assert done.returncode == 2 and ANSWERS[command] in done.stderr, done.stderr
+    assert command != "trex" or "`python -m reproduce trex` also has signs and svhn" in done.stderr
+
+
+REPAIRS = QUERIES / "repair"
+
+
+def test_the_repair_with_the_papers_numbers_has_them() -> None:
+    """Slack et al. 2021, section 4 and appendix A: MNIST."""
+    query = repair_query(chosen_table(repair_path(str(REPAIRS / "mnist-paper.toml")), ())[1], "mnist-paper")
+    identify, distill, label, correct = query.identify, query.distill, query.label, query.correct
+    assert (identify.noise, identify.concentration, identify.draws, identify.cap) == (
+        "printed",
+        50.0,
+        500,
+        100,
+    )
+    assert identify.most == 50_000 and identify.seeds + identify.validation == 60_000
+    assert (distill.of, distill.components, distill.cutoff, distill.iterations) == ("all", 100, 0.01, 10_000)
+    assert (label.pictures, label.tau) == (10, 0.5)
+    published = [10.0**k for k in range(-10, 0)] + [1.0, 2.0, 5.0, 10.0, 20.0, 100.0, 1000.0]
+    assert correct.lambdas[0] == 0.0 and correct.lambdas[1:] == pytest.approx(published, rel=1e-12)
+    assert len(published) == 17
+    assert (correct.epochs, correct.batch, correct.rate, correct.pictures) == (3, 256, 1e-3, 256)
+    assert (correct.select, correct.epoch, correct.purity, correct.training) == ("printed", "best", 0.0, None)
+    assert query.generator.name == model_name("beta-vae", "mnist", tuple(range(10)), 10)
+
+
+def test_the_repair_of_signs_names_models_that_the_commands_train_and_tracks_that_are_held_out() -> None:
+    query = repair_query(chosen_table(repair_path(str(REPAIRS / "signs.toml")), ())[1], "signs")
+    names = {model_name(kind, "signs", tuple(range(43)), 43) for kind in ("beta-vae", "resnet18-16")}
+    assert {query.generator.name, query.model.name} == names
+    assert query.identify.validation <= 2610  # frames of 261 held-out tracks
+    assert 0.0 in query.correct.lambdas and query.correct.seeds >= 3
