@@ -126,6 +126,13 @@ def test_options_that_do_not_fit_are_refused_and_nothing_is_written(
     assert tree(folder) == before
 
 
+def test_a_token_in_the_environment_is_no_option(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: who had set it for the served pages could not count votes."""
+    monkeypatch.setenv("TREX_TOKEN", TOKEN)
+    assert "0 votes of 0 annotators" in trex_done("label", folder).stdout
+    refused(trex("label", folder, "--token", "0123456789abcdef"), "--token does not apply")
+
+
 def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = trex("label", folder, "--serve")

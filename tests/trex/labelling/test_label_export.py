@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.html_page import Page
-from tests.serving.labelling import QUERY, items_of, shown_of
+from tests.serving.labelling import QUERY, WithForms, items_of, shown_of
 from tests.worlds.repair_toy import label_by_files, toy, toy_folder, toy_query
 from trex.labelling.pages import export_page
 from trex.labelling.poll import order_of
@@ -45,15 +44,6 @@ def in_node(shown: Shown, ending: str) -> object:
 
 
 def test_an_exported_page_needs_nothing_from_elsewhere(folder: Path) -> None:
-    class WithForms(Page):
-        """The kit's reader takes no forms."""
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            super().handle_starttag("div" if tag == "form" else tag, attrs)
-
-        def handle_endtag(self, tag: str) -> None:
-            super().handle_endtag("div" if tag == "form" else tag)
-
     text = export_page(shown_of(folder))
     page = WithForms()
     page.feed(text)

@@ -20,8 +20,7 @@ from selenium.webdriver.common.keys import Keys
 
 from reproduce.datasets.signs import GROUPS, NAMES
 from tests.serving.browser import chromium, console, open_page
-from tests.serving.html_page import Page
-from tests.serving.labelling import BEARER, TOKEN, Annotator, shown_of
+from tests.serving.labelling import BEARER, TOKEN, Annotator, WithForms, shown_of
 from tests.serving.served import Site, answering
 from tests.trex.labelling.test_label_browser import fits, press, said
 from tests.worlds.repair_toy import toy, toy_folder, toy_query
@@ -125,15 +124,6 @@ def test_an_example_stands_on_the_button_of_its_class(folder: Path) -> None:
 
 
 def test_pages_with_groups_are_sound_html(folder: Path) -> None:
-    class WithForms(Page):
-        """The kit's reader takes no forms."""
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            super().handle_starttag("div" if tag in ("form", "fieldset", "legend") else tag, attrs)
-
-        def handle_endtag(self, tag: str) -> None:
-            super().handle_endtag("div" if tag in ("form", "fieldset", "legend") else tag)
-
     with polled_signs(folder) as (site, _):
         page = WithForms()
         page.feed(Annotator(site, "Ada").look().text)

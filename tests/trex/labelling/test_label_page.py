@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.html_page import Page
-from tests.serving.labelling import BEARER, TOKEN, Annotator, items_of, polled, shown_of
+from tests.serving.labelling import BEARER, TOKEN, Annotator, WithForms, items_of, polled, shown_of
 from tests.worlds.repair_toy import tree
 from trex.labelling.poll import order_of
 from trex.labelling.votes import read_tally
@@ -119,16 +118,13 @@ def test_undo_takes_back_the_last_vote_of_this_annotator_alone(folder: Path) -> 
     [
         ("/people/Ada/votes", "picture=p00000&label=lefft", "did you mean &#39;left&#39;"),
         ("/people/Ada/votes", "picture=p00000", "label &#39;&#39; is not known"),
-        ("/people/Ada/votes", "picture=p99999&label=left", "is not one of this repair"),
         ("/people/Ada/votes", "picture=..%2Fitems.safetensors&label=left", "is not one of this repair"),
         ("/people/Ada/votes", "label=left", "is not one of this repair"),
-        ("/people/A+da/votes", "picture=p00000&label=left", "pseudonym &#39;A+da&#39; is not allowed"),
         (
             "/people/%3Cb%3E/votes",
             "picture=p00000&label=left",
             "pseudonym &#39;&lt;b&gt;&#39; is not allowed",
         ),
-        (f"/people/{'A' * 33}/votes", "picture=p00000&label=left", "is not allowed"),
         ("/people/Ada/undo", "picture=p00000", "Ada has no vote to undo"),
     ],
 )
@@ -139,18 +135,6 @@ def test_a_wrong_vote_is_answered_by_a_page_that_names_it(
         before = tree(folder)
         answer = site.get(where, "POST", form, Origin=site.url, Authorization=BEARER)
         assert answer.status == 400 and told in answer.text and "Nothing was saved" in answer.text
-        assert tree(folder) == before
-
-
-def test_a_second_vote_on_a_picture_is_refused(folder: Path) -> None:
-    with polled(folder) as site:
-        ada = Annotator(site, "Ada")
-        picture = ada.picture()
-        ada.vote("left", picture)
-        before = tree(folder)
-        for label in ("left", "right"):
-            answer = ada.vote(label, picture)
-            assert answer.status == 400 and f"already voted on picture {picture}" in answer.text
         assert tree(folder) == before
 
 
@@ -197,15 +181,6 @@ def test_nothing_is_shown_without_the_token_and_nothing_else_with_it(folder: Pat
 
 
 def test_pages_are_sound_html(folder: Path) -> None:
-    class WithForms(Page):
-        """The kit's reader takes no forms."""
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            super().handle_starttag("div" if tag == "form" else tag, attrs)
-
-        def handle_endtag(self, tag: str) -> None:
-            super().handle_endtag("div" if tag == "form" else tag)
-
     with polled(folder) as site:
         ada = Annotator(site, "Ada")
         ada.vote("left")

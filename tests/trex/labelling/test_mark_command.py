@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,6 @@ def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: P
     ("words", "told"),
     [
         ("--serve --votes votes.csv", "--votes does not apply: --serve only collects votes"),
-        ("--serve --export page.html", "--export does not apply"),
         ("--export page.html --votes votes.csv", "--votes does not apply"),
         ("--port 8000", "--port does not apply: only the served page"),
         ("--serve --port 70000", "--port 70000 is not a port"),
@@ -69,13 +67,6 @@ def test_options_that_do_not_fit_are_refused(folder: Path, words: str, told: str
     before = {name: data for name, data in tree(folder).items() if "lock" not in name}
     refused(trex("label", folder, *words.split()), told)
     assert {name: data for name, data in tree(folder).items() if "lock" not in name} == before
-
-
-def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    refused(
-        trex("label", folder, "--serve"), "trex label --serve needs uvicorn", "pip install 'bayes-trex[farm]'"
-    )
 
 
 def test_a_folder_without_a_baseline_is_named(tmp_path: Path) -> None:

@@ -100,20 +100,6 @@ def test_a_line_that_is_no_vote_is_named_although_its_checksum_is_right(
         read_tally(folder, shown)
 
 
-def test_votes_on_other_pictures_are_not_counted(folder: Path) -> None:
-    shown = shown_of(folder)
-    cast(folder, shown, ada("p00000", "left"))
-    other = Shown(shown.pictures, shown.survey, "0" * 64, shown.key)
-    with pytest.raises(RunError, match="votes on other pictures"):
-        VoteLog(folder, other)
-
-
-def test_nobody_has_voted(folder: Path) -> None:
-    shown = shown_of(folder)
-    with pytest.raises(InputError, match="holds no votes; people vote with: trex label"):
-        read_tally(folder, shown)
-
-
 @pytest.mark.parametrize(
     ("vote", "told"),
     [
@@ -195,12 +181,6 @@ def test_orders_are_permutations_that_depend_on_annotator_and_key() -> None:
     assert ada == again and sorted(ada) == sorted(bob) == sorted(other) == list(names)
     alike = [sum(a == b for a, b in zip(ada, one, strict=True)) for one in (bob, other, names)]
     assert max(alike) <= 12  # of 100; a Poisson count with mean 1 is larger with probability below 1e-10
-
-
-def test_the_key_of_the_orders_is_of_this_repair(folder: Path) -> None:
-    shown = shown_of(folder)
-    assert shown.key == shown_of(folder).key and len(shown.key) == 64
-    assert shown.survey.labels == (*toy().model.labels, "none") and len(shown.pictures) == 23
 
 
 def test_a_poll_without_a_vote_leaves_no_line_and_binds_nobody(folder: Path) -> None:
