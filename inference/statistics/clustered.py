@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import paired
-from trex.inference.statistics.proportion import Interval
+from trex.inference.statistics.proportion import Interval, Proportion
 from trex.inference.types import Floats
 
 
@@ -35,6 +35,13 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     low = float(beta.ppf(tail, found, effective - found + 1)) if share > 0 else 0.0
     high = float(beta.ppf(1.0 - tail, found + 1, effective - found)) if share < 1 else 1.0
     return Interval(low, high)
+
+
+def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Proportion:
+    """A share of examples that come in clusters, such as those of a picture; empty clusters do not count."""
+    kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
+    interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept])
+    return Proportion(sum(hits), sum(sizes), interval)
 
 
 def clustered_difference(

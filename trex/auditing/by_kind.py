@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.auditing.findings import FALSE_SHARE, clustered_share
+from trex.auditing.findings import FALSE_SHARE
 from trex.auditing.membership import failures_of
 from trex.auditing.records import Answer, Examined
 from trex.families.symptom import wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent_interval
 from trex.foundation.words import capitalized
+from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Proportion
 from trex.scenes.graph import Facts

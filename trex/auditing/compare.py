@@ -9,7 +9,6 @@ from pathlib import Path
 from trex.auditing.examine import Asker
 from trex.auditing.findings import (
     Finding,
-    clustered_share,
     counted_in,
     covered,
     in_held_out,
@@ -22,6 +21,7 @@ from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import discover
 from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.checked_lines import read_checked

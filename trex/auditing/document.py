@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
 from trex.auditing.audit import Audit
@@ -26,6 +24,7 @@ from trex.foundation.junit import Case, CaseStatus
 from trex.inference.statistics.paired import Paired
 from trex.inference.statistics.proportion import Proportion
 from trex.render.cache import MAX_RAW, decode, entry_name, entry_path
+from trex.render.picture import Picture
 from trex.scenes.questions.program_json import program_from_json, program_to_json
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
@@ -186,20 +185,6 @@ class Failures:
     failures: tuple[Failure, ...]
 
 
-@dataclass(frozen=True)
-class KnownFailure:
-    """A failure that was read back: pixels (H, W, 3) and mask (H, W, object i as i + 1), both uint8."""
-
-    scene: Scene
-    question: str
-    program: Program
-    truth: str
-    said: str
-    confidence: float
-    pixels: NDArray[np.uint8]
-    mask: NDArray[np.uint8]
-
-
 CODEC = Codec(Failures)
 
 
@@ -223,8 +208,8 @@ def read_failures(folder: Path) -> Failures:
     return found
 
 
-def known_failure(folder: Path, one: Failure) -> KnownFailure:
-    """A failure with its picture from the audit's folder; RunError if the picture is missing or damaged.
+def opened_failure(folder: Path, one: Failure) -> tuple[Scene, Program, Picture]:
+    """A failure's scene, program and picture in the audit's folder; RunError if the picture is missing or damaged.
 
     InputError if the question has a word that is not CLEVR's.
     """
@@ -239,9 +224,7 @@ def known_failure(folder: Path, one: Failure) -> KnownFailure:
         program = program_from_json(list(one.program))
     except InputError as error:
         raise InputError(f"{where}: {error}; a suite keeps questions in CLEVR's words alone") from error
-    return KnownFailure(
-        scene, one.question, program, one.truth, one.said, one.confidence, picture.pixels, picture.mask
-    )
+    return scene, program, picture
 
 
 def _failure(one: Finding, row: Tested, done: Audit, renderer_key: str) -> Failure:

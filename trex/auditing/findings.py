@@ -12,7 +12,7 @@ from trex.auditing.membership import ExaminedScene, Memberships, mistakes_of
 from trex.auditing.records import Examined, Tested
 from trex.families.family import Family, clear_value
 from trex.foundation.percent import percent, percent_interval
-from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.scenes.graph import Facts
@@ -209,13 +209,6 @@ def more_than_elsewhere(inside: Sequence[float], outside: Sequence[float]) -> fl
     elsewhere = float(sum(outside))
     counts = (elsewhere + 1.0, max(len(outside) - elsewhere, 1e-9))
     return excess_p_value(float(sum(inside)), len(inside), counts)
-
-
-def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Proportion:
-    """A share of examples that come in clusters, such as those of a picture; empty clusters do not count."""
-    kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
-    interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept])
-    return Proportion(sum(hits), sum(sizes), interval)
 
 
 def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.by_kind import (
-    question_kind,
-    shown_kinds,
-)
+from trex.auditing.by_kind import question_kind, shown_kinds
 from trex.auditing.examine import Asker
-from trex.auditing.records import Examined, Settings
-from trex.clevr_models.interface.options import ModelOptions
+from trex.auditing.options import AuditOptions
+from trex.auditing.records import Examined
 from trex.finding.find import find
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.percent import percent
@@ -21,6 +18,7 @@ from trex.foundation.words import counted
 from trex.query.schema import SceneSection
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
+from trex.query.verb_options import about_model
 from trex.runs.trust import record_made_here
 from trex.scenes.graph import Facts
 from trex.scenes.questions.programs import possible_answers
@@ -113,56 +111,45 @@ class Lead:
         return self.query.removesuffix(".toml")
 
 
-@dataclass(frozen=True)
-class SearchTemplate:
-    """What all searches of an audit share: its settings, the scenes of its world, and the model with its options."""
-
-    settings: Settings
-    scene: SceneSection
-    model: str
-    options: ModelOptions
-
-    def query(self, one: Hint) -> str:
-        """The query for confident mistakes like this one, in the audit's world, at its deciding look."""
-        keys: dict[str, object] = {
-            "question": one.question,
-            "answer": one.said,
-            "wrong": True,
-            "target.kind": "threshold",
-            "target.threshold": self.settings.sure,
-            **{f"scene.{name}": getattr(self.scene, name) for name in ("objects", "revoke", "introduce")},
-            "model.name": self.model,
-            **{f"model.{name}": getattr(self.options, name) for name in self.options.given},
-            "render.preset": self.settings.deciding,
-            "search.seed": self.settings.seed,
-            **BUDGET,
-        }
-        why = f"in scene {one.scene} the model gave this answer {one.probability:.3f}; true is {one.truth}"
-        return (
-            f"# {one.what}: {why}.\n{toml_text({key: value for key, value in keys.items() if value != ()})}"
-        )
-
-
 def write_leads(
-    folder: Path,
-    found: Sequence[Hint],
-    template: SearchTemplate,
-    n: int,
-    progress: Progress,
+    folder: Path, found: Sequence[Hint], options: AuditOptions, scene: SceneSection, progress: Progress
 ) -> tuple[Lead, ...]:
-    """A query file for each hint in the audit's folder; the first n are searched for, or resumed, in order."""
+    """A query file for each hint in the audit's folder; the first `searched` are searched for, or resumed, in order.
+
+    `scene` is [scene] of the audit's world.
+    """
     leads = []
-    for number, one in enumerate(found, start=1):
+    for number, hint in enumerate(found, start=1):
         make_folder(folder / FOLDER)
-        query = f"{FOLDER}/{number}.toml"
-        text = template.query(one)
+        query, text = f"{FOLDER}/{number}.toml", _query(hint, options, scene)
         write_atomic(folder / query, text.encode())
         record_made_here(
             folder / query, parse_query(text, query)
         )  # its model is the one that this user audits
-        done = _searched(folder / query, folder / FOLDER / str(number), progress) if number <= n else None
-        leads.append(Lead(one, query, done))
+        is_run = number <= options.searched
+        done = _searched(folder / query, folder / FOLDER / str(number), progress) if is_run else None
+        leads.append(Lead(hint, query, done))
     return tuple(leads)
+
+
+def _query(hint: Hint, options: AuditOptions, scene: SceneSection) -> str:
+    """The query for confident mistakes like this one, in the audit's world, at its deciding look."""
+    about = about_model(options)
+    keys: dict[str, object] = {
+        "question": hint.question,
+        "answer": hint.said,
+        "wrong": True,
+        "target.kind": "threshold",
+        "target.threshold": options.sure,
+        **{f"scene.{name}": getattr(scene, name) for name in ("objects", "revoke", "introduce")},
+        "model.name": options.model,
+        **{f"model.{name}": getattr(about, name) for name in about.given},
+        "render.preset": options.confirm_preset,
+        "search.seed": options.seed,
+        **BUDGET,
+    }
+    why = f"in scene {hint.scene} the model gave this answer {hint.probability:.3f}; true is {hint.truth}"
+    return f"# {hint.what}: {why}.\n{toml_text({key: value for key, value in keys.items() if value != ()})}"
 
 
 def _searched(query: Path, out: Path, progress: Progress) -> Searched:

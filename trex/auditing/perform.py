@@ -15,7 +15,7 @@ from trex.auditing.confirm import SHOWN, TRIED
 from trex.auditing.document import cases, document
 from trex.auditing.examine import is_of
 from trex.auditing.findings import Finding, rate_words
-from trex.auditing.leads import Lead, SearchTemplate, leads_words, write_leads
+from trex.auditing.leads import Lead, leads_words, write_leads
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_report
 from trex.auditing.probe import CHANGES
@@ -123,8 +123,7 @@ def perform(
     on_begin(work.folder)
     done = audit(work, progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
-    template = SearchTemplate(work.settings, scene, options.model, about_model(options))
-    leads = write_leads(work.folder, done.hints, template, options.searched, progress)
+    leads = write_leads(work.folder, done.hints, options, scene, progress)
     page = write_report(done, work.prior.vocabulary, leads, compared)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))

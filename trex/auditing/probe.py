@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 
 from trex.auditing.examine import PROBING, Asker
-from trex.auditing.findings import clustered_share
 from trex.auditing.membership import ExaminedScene
 from trex.auditing.options import MAX_PROBED
 from trex.auditing.records import Probed
 from trex.families.family import Family, fresh_members
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
+from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion
 from trex.render.renderer import SceneRenderer
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects, SwapObjects

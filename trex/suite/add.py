@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from trex.auditing.document import KnownFailure, is_audit, known_failure, read_failures
+from trex.auditing.document import is_audit, opened_failure, read_failures
 from trex.export.clevr import LaidOut, write_answers, write_split
 from trex.export.export import write_whole
 from trex.export.items import FOUND, ExportItem, answer_json, read_items
@@ -16,6 +16,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
 from trex.foundation.words import escaped
+from trex.render.picture import Picture
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.picture_files import to_png
@@ -144,23 +145,25 @@ def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tu
 def _audited(folder: Path) -> _Source:
     """The failures of a finished audit, each once however many families it belongs to."""
     found = read_failures(folder)
-    known = [known_failure(folder, failure) for failure in found.failures]
-    if not known:
+    opened = [(failure, *opened_failure(folder, failure)) for failure in found.failures]
+    if not opened:
         raise InputError(f"{folder} has no confirmed family; a suite keeps failures, so leave this audit out")
-    different = list({(failure.scene, failure.program): failure for failure in known}.values())
-    scenes = [scene_id(failure.scene) for failure in different]
+    different = list(
+        {(scene, program): (failure, picture) for failure, scene, program, picture in opened}.items()
+    )
+    scenes = [scene_id(scene) for (scene, _), _ in different]
     failures = []
-    for failure, scene in zip(different, scenes, strict=True):
+    for (scene, program), (failure, picture) in different:
         answer = (failure.truth, failure.said, failure.confidence, (found.look,))
-        steps = tuple(program_to_json(failure.program))
-        group = scenes.index(scene)  # questions about one scene are related
+        steps = tuple(program_to_json(program))
+        group = scenes.index(scene_id(scene))  # questions about one scene are related
         kept = BatchScene("", *answer, failure.question, steps, group)
-        failures.append(_Failure(kept, failure.scene, failure.program, _pngs(failure)))
+        failures.append(_Failure(kept, scene, program, partial(_pngs, picture)))
     return _Source(folder, found.model, tuple(failures))
 
 
-def _pngs(failure: KnownFailure) -> Callable[[], tuple[bytes, bytes]]:
-    return lambda: (to_png(failure.pixels), to_png(failure.mask))
+def _pngs(picture: Picture) -> tuple[bytes, bytes]:
+    return to_png(picture.pixels), to_png(picture.mask)
 
 
 def _add(source: _Source, suite: Path) -> AddedBatch:

@@ -15,7 +15,7 @@ from trex.foundation.fields import Number
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
-from trex.inference.statistics.clustered import clustered_interval
+from trex.inference.statistics.clustered import clustered_share
 
 PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
 WIDEST = 0.2  # a wider interval cannot detect a wrongly assembled model
@@ -107,8 +107,8 @@ class AccuracyCheck:
 def share(counts: Iterable[tuple[int, int]]) -> AccuracyShare:
     """The share over pictures, each (right, questions); pictures without a question do not count."""
     kept = [(right, of) for right, of in counts if of]
-    low, high = clustered_interval([right for right, _ in kept], [of for _, of in kept])
-    return AccuracyShare(sum(right for right, _ in kept), sum(of for _, of in kept), len(kept), low, high)
+    found = clustered_share([right for right, _ in kept], [of for _, of in kept])
+    return AccuracyShare(found.count, found.of, len(kept), *found.interval)
 
 
 CODEC = Codec(AccuracyCheck)

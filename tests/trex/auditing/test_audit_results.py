@@ -15,10 +15,11 @@ from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
-from trex.auditing.document import FAILURES, KnownFailure, known_failure, read_failures
+from trex.auditing.document import FAILURES, Failure, opened_failure, read_failures
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
-from trex.scenes.questions.programs import execute
+from trex.scenes.questions.programs import Program, execute
+from trex.scenes.scene import Scene
 from trex.suite.batch import Batch, read_batches
 from trex.suite.options import SuiteRunOptions
 from trex.suite.run import run_suite
@@ -46,14 +47,14 @@ def made(slow: None, tmp_path_factory: pytest.TempPathFactory) -> package.AuditR
 def suite(made: package.AuditResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("made") / "suite"
     told = json.loads(trex("suite", "add", made.path, "--to", place, "--json").stdout)
-    assert (
-        told[0]["new"] == len({(str(one.scene), one.program) for one in known(made)}) and not told[0]["known"]
-    )
+    assert told[0]["new"] == len({(str(scene), program) for _, scene, program in known(made)})
+    assert not told[0]["known"]
     return place
 
 
-def known(made: package.AuditResult) -> list[KnownFailure]:
-    return [known_failure(made.path, one) for one in read_failures(made.path).failures]
+def known(made: package.AuditResult) -> list[tuple[Failure, Scene, Program]]:
+    found = read_failures(made.path).failures
+    return [(failure, *opened_failure(made.path, failure)[:2]) for failure in found]
 
 
 def only(suite: Path) -> Batch:
@@ -144,7 +145,7 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
     made: package.AuditResult, suite: Path
 ) -> None:
     batch = only(suite)
-    wanted = {(one.question, one.truth, one.said) for one in known(made)}
+    wanted = {(failure.question, failure.truth, failure.said) for failure, *_ in known(made)}
     assert len({one.question for one in batch.content.scenes}) > 1
     assert {(one.question, one.truth, one.answer) for one in batch.content.scenes} == wanted
     records = list(read_scenes(batch.folder / "scenes" / "CLEVR_found_scenes.json"))
@@ -154,7 +155,9 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
     stored = {
         (str(record.scene), one.question) for record, one in zip(records, batch.content.scenes, strict=True)
     }
-    assert stored == {(str(one.scene), one.question) for one in known(made)}, "stored without a loss"
+    assert stored == {(str(scene), failure.question) for failure, scene, _ in known(made)}, (
+        "stored without a loss"
+    )
 
 
 def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:
