@@ -109,7 +109,7 @@ def warmed_up(density: Density, seed: int) -> Checkpoint[Floats]:
     states = [unscored(rng.standard_normal(LATENT)) for _ in range(max(DRAWS))]
     note(f"seed {seed}: warmup of {len(states)} chains")
     *_, last = nuts_rounds(density, OPTIONS, start(seed, states), OPTIONS.warmup)
-    return last.checkpoint
+    return last
 
 
 def cost_of_draws(density: Density, warm: Checkpoint[Floats], draws: int) -> Cost:

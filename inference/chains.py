@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import numpy as np
 
@@ -19,29 +19,21 @@ TEMPERING_STEPS = 30  # halvings of the bracket
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Z]):
-    """Everything that the next round needs: each chain's state and random state, and the index of its next draw."""
+    """Chains between two rounds: each one's state and random state, the index of its next draw, and its last draw.
+
+    `draws` are those of the round before, a step of every chain; none at the start. No later round depends on them.
+    """
 
     states: tuple[State[Z], ...]
     rng_states: tuple[RngState, ...]
     next_index: int = 0
+    draws: tuple[Draw[Z], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.states or len(self.states) != len(self.rng_states):
             raise RunError(
                 f"{len(self.states)} states and {len(self.rng_states)} random states do not make a checkpoint"
             )
-
-
-class Round(NamedTuple, Generic[Z]):
-    """One step of every chain, and the checkpoint after it."""
-
-    draws: tuple[Draw[Z], ...]
-    checkpoint: Checkpoint[Z]
-
-    @property
-    def renders(self) -> int:
-        """The number of pictures that this round rendered."""
-        return sum(draw.was_rendered for draw in self.draws)
 
 
 def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
@@ -53,15 +45,15 @@ def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
 
 def rounds(
     kernel: Kernel[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
-) -> Iterator[Round[Z]]:
-    """Yield rounds from the checkpoint up to index n_rounds - 1; the first n_warmup are marked as warmup."""
+) -> Iterator[Checkpoint[Z]]:
+    """Yield the chains after each round up to index n_rounds - 1; the first n_warmup draws are marked as warmup."""
     states = checkpoint.states
     rngs = [load_rng(state) for state in checkpoint.rng_states]
     for index in range(checkpoint.next_index, n_rounds):
         steps = enumerate(kernel.step(rngs, states))
         draws = tuple(replace(d, chain=c, index=index, is_warmup=index < n_warmup) for c, d in steps)
         states = tuple(draw.state for draw in draws)
-        yield Round(draws, Checkpoint(states, tuple(save_rng(rng) for rng in rngs), index + 1))
+        yield Checkpoint(states, tuple(save_rng(rng) for rng in rngs), index + 1, draws)
 
 
 def starts(seed: int, draws: Sequence[Draw[Z]], n_chains: int) -> tuple[State[Z], ...]:

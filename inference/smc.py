@@ -1,6 +1,7 @@
 """Sequential Monte Carlo for rare targets, from the prior batch to the target, through ever closer level sets.
 
-Used for burn-in, and to estimate the mass: average the mass (not its log) over at least 8 runs, with `mean_weight`.
+`select` raises the level and `step` moves the particles, a few times after each rise, until their power is 1. Used for
+burn-in, and to estimate the mass: average the mass (not its log) over at least 8 runs, with `mean_weight`.
 
 Particles of the prior restricted to {closeness >= level} are kept while the level rises to the median of their
 closeness (multilevel splitting: Au and Beck 2001, Probabilistic Engineering Mechanics 16, 263-277; Cerou, Del Moral,
@@ -14,9 +15,9 @@ and the rest at the last. So it does not matter that closeness and weight rank d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import numpy as np
 
@@ -47,21 +48,6 @@ class Particles(Generic[Z]):
     log_below: float = -math.inf  # log of what lies below the level in the mean relative weight
 
 
-class Stage(NamedTuple, Generic[Z]):
-    """Particles after one rise of the level, and its cost."""
-
-    particles: Particles[Z]
-    renders: int
-    accepted: float  # share of the moves
-
-
-class Selected(NamedTuple, Generic[Z]):
-    """Particles that have been resampled and not moved yet, and the place from which each was copied."""
-
-    particles: Particles[Z]
-    ancestors: tuple[int, ...]
-
-
 def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
     """Prior draws as particles above no level."""
     if len(draws) < 2:
@@ -71,30 +57,11 @@ def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
     return Particles(tuple(draw.state for draw in draws), rngs, temperature=temperature)
 
 
-def stages(
-    kernel: Metropolis[Z], start: Particles[Z], n_moves: int, enough: float = ENOUGH
-) -> Iterator[Stage[Z]]:
-    """Raise the level until the mean relative weight is `enough`, then weigh; resumable from any stage.
-
-    After each, every particle is moved n_moves times. Towards a target that nothing reaches the levels rise until no
-    particle moves any more; a caller with a budget stops before, with the estimate so far in `log_mass`.
-    """
-    current = start
-    while current.power < 1.0:
-        current = select(kernel.target, current, enough).particles
-        renders, accepted = 0, 0
-        for _ in range(n_moves):
-            current, draws = step(kernel, current)
-            renders += sum(draw.was_rendered for draw in draws)
-            accepted += sum(draw.is_accepted for draw in draws)
-        yield Stage(current, renders, accepted / max(1, n_moves * len(current.states)))
-
-
-def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> Selected[Z]:
+def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> tuple[Particles[Z], tuple[int, ...]]:
     """Drop the particles below the next level and put copies of the others in their places; moves and renders none.
 
-    If the mean relative weight of the particles is `enough`, or no level lies above, they are resampled by weight
-    instead, and their `power` is 1 from then on.
+    Also gives the place from which each was copied. If the mean relative weight of the particles is `enough`, or no
+    level lies above, they are resampled by weight instead, and their `power` is 1 from then on.
     """
     close = Closeness(target, now.temperature)
     closeness = np.array([close(state.log_probs) for state in now.states])
@@ -136,11 +103,11 @@ def step(kernel: Metropolis[Z], now: Particles[Z]) -> tuple[Particles[Z], list[D
     return after, draws
 
 
-def _resampled(now: Particles[Z], log_weights: Floats) -> Selected[Z]:
+def _resampled(now: Particles[Z], log_weights: Floats) -> tuple[Particles[Z], tuple[int, ...]]:
     rng = load_rng(now.rng_states[-1])
     ancestors = tuple(resample(rng, log_weights, len(now.states)))
     states = tuple(now.states[place] for place in ancestors)
-    return Selected(replace(now, states=states, rng_states=(*now.rng_states[:-1], save_rng(rng))), ancestors)
+    return replace(now, states=states, rng_states=(*now.rng_states[:-1], save_rng(rng))), ancestors
 
 
 def _relative(target: Target, states: Sequence[State[Z]]) -> Floats:

@@ -10,7 +10,7 @@ Usage, with `decoder` and `classifier` from `trex.mnist_models.load`:
     density = Density(lambda z: classifier.differentiable_log_probs(decoder.pixels(z.float())), target)
     checkpoint = start(seed, starts(seed, prior_draws, n_chains))            # both of trex.inference.chains
     for done in nuts_rounds(density, NutsOptions(warmup=300, path=60), checkpoint, n_rounds=800):
-        done.draws, done.checkpoint                                          # keep the last to resume from it
+        done.draws                                                           # keep the last `done` to resume from it
 
 `n_rounds` includes warmup. A draw's score is the density's own: of pictures before rounding to bytes, and without the
 picture. Its figures tell its trajectory, with the cost in gradients (each one forward and one backward pass).
@@ -27,7 +27,7 @@ from functools import partial
 import pyro
 import torch
 
-from trex.inference.chains import Checkpoint, Round
+from trex.inference.chains import Checkpoint
 from trex.inference.coroutines import Coroutines
 from trex.inference.nuts.chain import ChainDraw, run_chain
 from trex.inference.nuts.checkpoint import chain_points, plain_point
@@ -41,7 +41,7 @@ AHEAD = 4  # draws that a chain of short trajectories may be ahead, so that fewe
 
 def nuts_rounds(
     density: Density, options: NutsOptions, checkpoint: Checkpoint[Floats], n_rounds: int
-) -> Iterator[Round[Floats]]:
+) -> Iterator[Checkpoint[Floats]]:
     """Yield rounds up to index n_rounds - 1; between rounds torch and Pyro are in the caller's state."""
     span = range(checkpoint.next_index, n_rounds)
     chains = [
@@ -54,7 +54,7 @@ def nuts_rounds(
                 found = _next_draws(density, chains)
             draws = tuple(replace(made.draw, chain=chain) for chain, made in enumerate(found))
             rng_states = tuple(plain_point(made.after) for made in found)
-            yield Round(draws, Checkpoint(tuple(draw.state for draw in draws), rng_states, index + 1))
+            yield Checkpoint(tuple(draw.state for draw in draws), rng_states, index + 1, draws)
     finally:
         for chain in chains:
             chain.close()

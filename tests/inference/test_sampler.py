@@ -14,7 +14,7 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError, RunError
-from trex.inference.chains import Checkpoint, Round, rounds, start, starts, tempering_power
+from trex.inference.chains import Checkpoint, rounds, start, starts, tempering_power
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import RngState, load_rng, save_rng, stream
@@ -67,7 +67,7 @@ def bits(draws: Sequence[Draw[Floats]]) -> list[tuple[object, ...]]:
     ]
 
 
-def flat(found: Sequence[Round[Floats]]) -> list[Draw[Floats]]:
+def flat(found: Sequence[Checkpoint[Floats]]) -> list[Draw[Floats]]:
     return [draw for one in found for draw in one.draws]
 
 
@@ -88,11 +88,12 @@ def test_all_at_once_is_one_by_one_with_one_batch_a_round() -> None:
     rngs = [load_rng(state) for state in begin().rng_states]
     for one in found:
         steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
-        states = [state for state, _ in steps]
+        states = [draw.state for draw in steps]
         assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
         assert [draw.is_accepted for draw in steps] == [d.is_accepted for d in one.draws]
     assert len(renderer.batches) <= 25 and max(renderer.batches) > 1
-    assert sum(renderer.batches) == sum(one.renders for one in found) < 4 * 25  # invalid points cost nothing
+    rendered = sum(draw.was_rendered for one in found for draw in one.draws)
+    assert sum(renderer.batches) == rendered < 4 * 25  # invalid points cost nothing
 
 
 def test_one_draw_a_step_and_a_rejection_repeats() -> None:
@@ -108,10 +109,10 @@ def test_one_draw_a_step_and_a_rejection_repeats() -> None:
 def test_a_stopped_run_resumes_to_the_same_draws(stop: int) -> None:
     unbroken = bits(flat(list(rounds(toy_kernel(), begin(), 20, n_warmup=3))))
     before = list(rounds(toy_kernel(), begin(), stop, n_warmup=3))
-    after = list(rounds(toy_kernel(), through_json(before[-1].checkpoint), 20, n_warmup=3))
+    after = list(rounds(toy_kernel(), through_json(before[-1]), 20, n_warmup=3))
     assert bits(flat(before)) + bits(flat(after)) == unbroken
     fresh = [save_rng(stream(SEED, 1, c)) for c in range(4)]  # planted: the random state is not kept
-    wrong = list(rounds(toy_kernel(), through_json(before[-1].checkpoint, fresh), 20, n_warmup=3))
+    wrong = list(rounds(toy_kernel(), through_json(before[-1], fresh), 20, n_warmup=3))
     assert stop == 19 or bits(flat(before)) + bits(flat(wrong)) != unbroken
 
 

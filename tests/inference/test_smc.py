@@ -16,11 +16,11 @@ from tests.simulations.plateau import step_kernel
 from tests.simulations.tiny_world import VALID, kernel, posterior, states
 from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
-from trex.inference.smc import Particles, next_level, particles, select, stages, step
+from trex.inference.smc import ENOUGH, Particles, next_level, particles, select, step
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
 from trex.inference.toy import PixelClassifier
-from trex.inference.types import Draw, Floats
+from trex.inference.types import Draw, Floats, Z
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.1)
 OF = kernel(target=TARGET)
@@ -28,12 +28,24 @@ RELATIVE = np.array([state.log_weight for state in states(OF)]) - TARGET.log_pea
 MASS = float(np.exp(RELATIVE).mean())
 
 
-def run(
-    seed: int, of: Metropolis[tuple[int, int, int]] = OF, n: int = 60, moves: int = 3
-) -> Particles[object]:
-    start = particles(seed, prior_draws(seed, range(n), of.prior, of.scorer, of.target))
-    *_, last = stages(of, start, moves)
-    return last.particles  # type: ignore[return-value]
+def risen(
+    of: Metropolis[Z], start: Particles[Z], moves: int, enough: float = ENOUGH, levels: int = 1000
+) -> Particles[Z]:
+    """The particles after the last of the moves, or above so many levels."""
+    now = start
+    while now.power < 1.0 and levels:
+        now, levels = select(of.target, now, enough)[0], levels - 1
+        for _ in range(moves):
+            now, _ = step(of, now)
+    return now
+
+
+def begun(seed: int, of: Metropolis[Z], n: int = 60) -> Particles[Z]:
+    return particles(seed, prior_draws(seed, range(n), of.prior, of.scorer, of.target))
+
+
+def run(seed: int, of: Metropolis[tuple[int, int, int]] = OF) -> Particles[tuple[int, int, int]]:
+    return risen(of, begun(seed, of), 3)
 
 
 def masses(of: Metropolis[tuple[int, int, int]], runs: int = 24) -> Floats:
@@ -70,16 +82,6 @@ def test_particles_end_as_draws_of_the_posterior() -> None:
     assert stats.ttest_1samp(means, float(confidence.mean())).pvalue < ALPHA  # negative control: the prior
 
 
-def test_a_stopped_run_resumes_to_the_same_particles() -> None:
-    start = particles(9, prior_draws(9, range(40), OF.prior, OF.scorer, OF.target))
-    whole = list(stages(OF, start, 2))
-    assert len(whole) > 1 and whole[-1].particles.power == 1.0
-    again = list(stages(OF, whole[0].particles, 2))
-    assert [s.z for s in again[-1].particles.states] == [s.z for s in whole[-1].particles.states]
-    assert again[-1].particles.log_mass == whole[-1].particles.log_mass
-    assert all(0.0 <= stage.accepted <= 1.0 and stage.renders <= 80 for stage in whole)
-
-
 def test_each_rise_keeps_about_half_and_drops_at_least_one() -> None:
     values = np.random.default_rng(0).normal(0.0, 50.0, 100)
     level = next_level(values)
@@ -97,9 +99,9 @@ def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
     assert np.mean(np.abs(weights + 200.0) < 0.1) > 0.9 and exact < 1e-3  # it is one
     for seed in range(16):
         start = particles(seed, draws[60 * seed : 60 * (seed + 1)])
-        *_, last = stages(of, start, 5)
-        found.append(math.exp(last.particles.log_mass))
-        hits = [of.target.is_hit(state.log_probs) for state in last.particles.states]
+        last = risen(of, start, 5)
+        found.append(math.exp(last.log_mass))
+        hits = [of.target.is_hit(state.log_probs) for state in last.states]
         assert np.mean(hits) > 0.5
     assert stats.ttest_1samp(found, exact).pvalue > ALPHA
     assert 0.5 * exact < np.mean(found) < 2.0 * exact and np.std(found) < exact
@@ -110,12 +112,9 @@ def test_what_falls_below_a_level_keeps_its_part_in_the_mass() -> None:
     """The closeness at a temperature ranks states unlike the weight; planted: only the last level counts."""
     kept, planted = [], []
     for seed in range(24):
-        start = replace(
-            particles(seed, prior_draws(seed, range(60), OF.prior, OF.scorer, TARGET)), temperature=4.0
-        )
-        *_, last = stages(OF, start, 3, enough=0.9)
-        kept.append(math.exp(last.particles.log_mass))
-        planted.append(kept[-1] - math.exp(last.particles.log_below))
+        last = risen(OF, replace(begun(seed, OF), temperature=4.0), 3, enough=0.9)
+        kept.append(math.exp(last.log_mass))
+        planted.append(kept[-1] - math.exp(last.log_below))
     assert stats.ttest_1samp(kept, MASS).pvalue > ALPHA
     assert stats.ttest_1samp(planted, MASS).pvalue < ALPHA
 
@@ -124,7 +123,7 @@ def test_a_level_that_drops_most_particles_counts_them_by_their_share() -> None:
     """Planted bug: as half of them, which is right unless many are equally close."""
     states = [scored(TARGET, [p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]) for p in [0.8] * 7 + [0.95] * 3]
     draws = [Draw(replace(state, z=VALID[k]), index=k) for k, state in enumerate(states)]
-    now = select(TARGET, particles(0, draws), enough=0.9).particles
+    now, _ = select(TARGET, particles(0, draws), enough=0.9)
     assert now.log_above == pytest.approx(math.log(0.3))
     assert now.log_below == pytest.approx(math.log(0.7) + states[0].log_weight - TARGET.log_peak)
 
@@ -133,23 +132,16 @@ def test_a_target_out_of_reach_ends_at_its_tiny_mass() -> None:
     target = high_confidence(PixelClassifier().labels, "blue", width=0.01)
     of = kernel(target=target)
     weights = np.array([state.log_weight for state in states(of)]) - target.log_peak
-    *_, last = stages(of, particles(1, prior_draws(1, range(60), of.prior, of.scorer, target)), 2)
+    last = risen(of, begun(1, of), 2)
     exact = float(weights.max() + np.log(np.mean(np.exp(weights - weights.max()))))
-    assert abs(last.particles.log_mass - exact) < math.log(3.0)
-
-
-def risen(seed: int, levels: int = 2) -> Particles[tuple[int, int, int]]:
-    """Particles above the second level, each moved once there: a run that stops early."""
-    now = particles(seed, prior_draws(seed, range(60), OF.prior, OF.scorer, TARGET))
-    for _ in range(levels):
-        now, _ = step(OF, select(TARGET, now, enough=0.9).particles)
-    return now
+    assert abs(last.log_mass - exact) < math.log(3.0)
 
 
 def test_a_run_that_stops_early_has_an_estimate_of_the_whole_mass() -> None:
     """Planted: the particles above the level count as if they were all of the prior."""
     found, planted = [], []
-    for now in map(risen, range(40)):
+    for seed in range(40):
+        now = risen(OF, begun(seed, OF), 1, enough=0.9, levels=2)
         assert now.power == 0.0 and math.exp(now.log_above) == pytest.approx(0.25, abs=0.1)
         found.append(math.exp(now.log_mass))
         below = math.exp(now.log_below)
@@ -160,7 +152,7 @@ def test_a_run_that_stops_early_has_an_estimate_of_the_whole_mass() -> None:
 
 def test_every_move_is_recorded_with_the_weight_of_the_target() -> None:
     """Planted: with that of the level, 0 inside and none outside, which a resumed run would resample by."""
-    _, draws = step(OF, select(TARGET, risen(1), enough=0.9).particles)
+    _, draws = step(OF, select(TARGET, risen(OF, begun(1, OF), 1, 0.9, levels=2), enough=0.9)[0])
     rendered = [draw.proposed for draw in draws if draw.was_rendered]
     assert len(rendered) > 20
     assert [one.log_weight for one in rendered] == [TARGET.log_weight(one.log_probs) for one in rendered]

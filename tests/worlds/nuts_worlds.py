@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trex.inference.chains import Round, start, starts
+from trex.inference.chains import Checkpoint, start, starts
 from trex.inference.nuts.sampler import Density, NutsOptions, nuts_rounds
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import prior_draws
@@ -114,12 +114,12 @@ def exact_moments(
 
 def sample(
     density: Density, states: Sequence[State[Floats]], options: NutsOptions, n: int, seed: int = 5
-) -> list[Round[Floats]]:
+) -> list[Checkpoint[Floats]]:
     """n rounds after warmup, and warmup's before them."""
     return list(nuts_rounds(density, options, start(seed, states), options.warmup + n))
 
 
-def after_warmup(rounds: Sequence[Round[Floats]]) -> Floats:
+def after_warmup(rounds: Sequence[Checkpoint[Floats]]) -> Floats:
     """(chains, draws, d)."""
     found: Floats = np.array([[d.z for d in r.draws] for r in rounds if not r.draws[0].is_warmup])
     return found.transpose(1, 0, 2)

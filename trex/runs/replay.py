@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from trex.inference.chains import Checkpoint, Round, start
+from trex.inference.chains import Checkpoint, start
 from trex.inference.rng import RngState
 from trex.inference.types import Draw, Picture, State, Target
 from trex.render.picture import Picture as ScenePicture
@@ -25,13 +25,13 @@ def independent_record(
     return _record(phase, draw, draw.state, save if is_saved else None, rank=rank)
 
 
-def round_records(phase: str, done: Round[Latent], target: Target, save: SavePicture) -> list[Record]:
+def round_records(phase: str, done: Checkpoint[Latent], target: Target, save: SavePicture) -> list[Record]:
     """The records of one step of every chain; saves the pictures of new states and of hits.
 
     A copy of another chain's state has no picture of its own: after a resume there would be none to save.
     """
     records = []
-    for draw, rng in zip(done.draws, done.checkpoint.rng_states, strict=True):
+    for draw, rng in zip(done.draws, done.rng_states, strict=True):
         assert draw.proposed is not None, "a step tries a point"
         is_saved = draw.was_rendered and (draw.is_accepted or target.is_hit(draw.proposed.log_probs))
         records.append(_record(phase, draw, draw.proposed, save if is_saved else None, rng=rng))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import declared
 from trex.foundation.fields import first_problem
-from trex.inference.chains import Checkpoint, Round
+from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.inference.targets.kind import NoOptions
 from trex.inference.types import Prior, Proposal
@@ -51,7 +51,7 @@ class Sampler(Protocol):
 
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
-    ) -> Iterator[Round[Latent]]:
+    ) -> Iterator[Checkpoint[Latent]]:
         """Yields rounds from the checkpoint up to index n_rounds - 1."""
         ...
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from trex.clevr_models.specs.adapter import misplaced_option
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
-from trex.inference.chains import Checkpoint, Round, rounds
+from trex.inference.chains import Checkpoint, rounds
 from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
@@ -124,7 +124,7 @@ class OpenWorld:
 
     def rounds(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
-    ) -> Iterator[Round[Latent]]:
+    ) -> Iterator[Checkpoint[Latent]]:
         """Step all chains up to index n_rounds - 1, toward the query's own target or a control's.
 
         `lead` is the look that leads the kernel "surrogate".

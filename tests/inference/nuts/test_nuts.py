@@ -14,7 +14,7 @@ import torch
 
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, sample
 from trex.foundation.errors import InputError, ModelError, RunError
-from trex.inference.chains import Round, start
+from trex.inference.chains import Checkpoint, start
 from trex.inference.nuts.options import GRADIENTS
 from trex.inference.nuts.sampler import Density, NutsOptions, nuts_rounds
 from trex.inference.targets import high_confidence
@@ -38,7 +38,7 @@ def states(n: int) -> tuple[State, ...]:
     return WORLD.states(3, n, TARGET)
 
 
-def bits(rounds: Sequence[Round[Floats]], chains: int) -> list[tuple[object, ...]]:
+def bits(rounds: Sequence[Checkpoint[Floats]], chains: int) -> list[tuple[object, ...]]:
     """Every bit of the first chains' draws."""
     return [
         (d.chain, d.index, d.z.tobytes(), d.state.log_probs.tobytes(), d.state.log_weight, d.figures)
@@ -70,7 +70,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(stop: int) -> None:
     density = network()
     whole = sample(density, states(3), OPTIONS, N)
     first = list(islice(nuts_rounds(density, OPTIONS, start(5, states(3)), OPTIONS.warmup + N), stop))
-    kept = first[-1].checkpoint
+    kept = first[-1]
     kept = replace(kept, rng_states=tuple(json.loads(json.dumps(kept.rng_states))))
     rest = list(nuts_rounds(density, OPTIONS, kept, OPTIONS.warmup + N))
     assert len(first) + len(rest) == len(whole)
@@ -83,7 +83,7 @@ def test_resuming_after_warmup_runs_no_warmup_again() -> None:
     counting = replace(density, log_probs=lambda z: (asked.append(1), density.log_probs(z))[1])
     rounds = sample(counting, states(1), OPTIONS, N)
     asked.clear()
-    list(nuts_rounds(counting, OPTIONS, rounds[-2].checkpoint, OPTIONS.warmup + N))
+    list(nuts_rounds(counting, OPTIONS, rounds[-2], OPTIONS.warmup + N))
     assert len(asked) == rounds[-1].draws[0].figures[GRADIENTS] + 1  # the one weighs the point again
 
 
@@ -149,7 +149,7 @@ def test_options_that_cannot_be_are_refused(make, words) -> None:  # type: ignor
     ids=["no-rng", "no-number", "no-vector", "short-tuning", "negative-step"],
 )
 def test_what_is_no_checkpoint_is_refused(damage: dict[str, object]) -> None:
-    kept = sample(network(), states(1), OPTIONS, 1)[-1].checkpoint
+    kept = sample(network(), states(1), OPTIONS, 1)[-1]
     assert kept.rng_states[0]["tuning"] is not None
     damaged = replace(kept, rng_states=({**kept.rng_states[0], **damage},))
     with pytest.raises(RunError, match="start a new run"):

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import LinearWorld, after_warmup, exact_moments, sample
-from trex.inference.chains import Round
+from trex.inference.chains import Checkpoint
 from trex.inference.nuts.chain import temperature
 from trex.inference.nuts.density import PAPER, Evaluated, Point
 from trex.inference.nuts.diagnosis import NutsDiagnosis, diagnose_nuts
@@ -39,13 +39,13 @@ def flat_starts(n: int) -> tuple[State, ...]:
     return tuple(unscored(z) for z in zs)
 
 
-def is_inside(rounds: Sequence[Round[Floats]]) -> np.ndarray:
+def is_inside(rounds: Sequence[Checkpoint[Floats]]) -> np.ndarray:
     """Whether each draw after warmup is a hit, (draws, chains)."""
     after = [r for r in rounds if not r.draws[0].is_warmup]
     return np.array([[TARGET.is_hit(d.state.log_probs) for d in r.draws] for r in after])
 
 
-def diagnosis(rounds: Sequence[Round[Floats]], options: NutsOptions) -> NutsDiagnosis:
+def diagnosis(rounds: Sequence[Checkpoint[Floats]], options: NutsOptions) -> NutsDiagnosis:
     draws = [draw for r in rounds for draw in r.draws]
     return diagnose_nuts(draws, TARGET, options)
 
@@ -71,12 +71,12 @@ class Noting(Density):
 
 
 @pytest.fixture(scope="module")
-def led() -> list[Round[Floats]]:
+def led() -> list[Checkpoint[Floats]]:
     return sample(Noting(RARE.log_probs, TARGET), flat_starts(4), WITH, N)
 
 
 @pytest.mark.slow
-def test_the_path_leads_every_chain_into_the_level_set(led: list[Round[Floats]]) -> None:
+def test_the_path_leads_every_chain_into_the_level_set(led: list[Checkpoint[Floats]]) -> None:
     assert is_inside(led).mean(0).min() > 0.8
     assert diagnosis(led, WITH).outside == ()
 
@@ -91,7 +91,7 @@ def test_without_the_path_chains_stay_on_the_plateau_and_the_words_say_so() -> N
 
 
 @pytest.mark.slow
-def test_every_draw_is_asked_at_the_papers_temperature(led: list[Round[Floats]]) -> None:
+def test_every_draw_is_asked_at_the_papers_temperature(led: list[Checkpoint[Floats]]) -> None:
     for chain, asked in Noting.asked.items():
         on_path = [t > PAPER for t in asked]
         last = len(on_path) - on_path[::-1].index(True)
@@ -103,7 +103,7 @@ def test_every_draw_is_asked_at_the_papers_temperature(led: list[Round[Floats]])
         assert set(asked[-after:]) == {PAPER}
 
 
-def scores(rounds: Sequence[Round[Floats]]) -> dict[str, float]:
+def scores(rounds: Sequence[Checkpoint[Floats]]) -> dict[str, float]:
     """z-scores of mean and mean square of z[0] against quadrature of the paper's target."""
     exact = exact_moments(RARE, TARGET, (4.5, 0.0), 0.01)
     x = after_warmup(rounds)[:, :, 0]
@@ -114,7 +114,7 @@ def scores(rounds: Sequence[Round[Floats]]) -> dict[str, float]:
     }
 
 
-def test_draws_after_the_path_are_from_the_papers_target(led: list[Round[Floats]]) -> None:
+def test_draws_after_the_path_are_from_the_papers_target(led: list[Checkpoint[Floats]]) -> None:
     assert max(abs(score) for score in scores(led).values()) < LIMIT
 
 

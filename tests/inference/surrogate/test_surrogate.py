@@ -64,12 +64,12 @@ def test_all_at_once_is_one_by_one_with_one_batch_per_inner_step_and_one_to_deci
     rngs = [load_rng(state) for state in begin().rng_states]
     for one in found:
         steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
-        states = [state for state, _ in steps]
+        states = [draw.state for draw in steps]
         assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
         assert [draw.figures for draw in steps] == [draw.figures for draw in one.draws]
     assert len(dear.batches) <= 25 and max(dear.batches) > 1
     assert len(cheap.batches) <= 25 * N_INNER + 1 and max(cheap.batches) > 1
-    assert sum(dear.batches) == sum(one.renders for one in found)
+    assert sum(dear.batches) == sum(draw.was_rendered for one in found for draw in one.draws)
     inner = sum(draw.figures["inner_renders"] for one in found for draw in one.draws)
     assert sum(cheap.batches) == inner + 4  # the starts' own cheap scores, once
     assert inner < 25 * 4 * N_INNER  # invalid points cost nothing
@@ -79,7 +79,7 @@ def test_all_at_once_is_one_by_one_with_one_batch_per_inner_step_and_one_to_deci
 def test_a_stopped_run_resumes_to_the_same_draws_and_figures(stop: int) -> None:
     unbroken = list(rounds(toy_surrogate(), begin(), 20, n_warmup=3))
     before = list(rounds(toy_surrogate(), begin(), stop, n_warmup=3))
-    after = list(rounds(toy_surrogate(), through_json(before[-1].checkpoint), 20, n_warmup=3))
+    after = list(rounds(toy_surrogate(), through_json(before[-1]), 20, n_warmup=3))
     assert bits(flat(before)) + bits(flat(after)) == bits(flat(unbroken))
     assert [draw.figures for one in before + after for draw in one.draws] == [
         draw.figures for one in unbroken for draw in one.draws
@@ -89,7 +89,7 @@ def test_a_stopped_run_resumes_to_the_same_draws_and_figures(stop: int) -> None:
 def test_a_flickering_cheap_look_does_not_resume() -> None:
     unbroken = bits(flat(list(rounds(toy_surrogate(cheap=Flickering()), begin(), 20))))
     before = list(rounds(toy_surrogate(cheap=Flickering()), begin(), 7))
-    after = list(rounds(toy_surrogate(cheap=Flickering()), through_json(before[-1].checkpoint), 20))
+    after = list(rounds(toy_surrogate(cheap=Flickering()), through_json(before[-1]), 20))
     assert bits(flat(before)) + bits(flat(after)) != unbroken
 
 

@@ -19,7 +19,7 @@ from tests.simulations.plateau import REACH, STEP, TARGET, answers, step_kernel
 from trex.finding.conclude import Outcome
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import mapping
-from trex.inference.chains import Checkpoint, Round, rounds, start
+from trex.inference.chains import Checkpoint, rounds, start
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.statistics.verdict import Conclusion, Ending
@@ -42,11 +42,15 @@ def begin(seed: int) -> Checkpoint[Latent]:
     return start(seed, [draw.state for draw in first])
 
 
-def raised(seed: int) -> list[Round[Latent]]:
+def raised(seed: int) -> list[Checkpoint[Latent]]:
     return list(SAMPLER(TARGET, begin(seed), ROUNDS))
 
 
-def hits(done: Round[Latent]) -> float:
+def rendered(found: list[Checkpoint[Latent]]) -> int:
+    return sum(draw.was_rendered for done in found for draw in done.draws)
+
+
+def hits(done: Checkpoint[Latent]) -> float:
     return float(np.mean([TARGET.is_hit(draw.state.log_probs) for draw in done.draws]))
 
 
@@ -54,7 +58,7 @@ def test_it_reaches_a_mass_of_about_a_thousandth_where_most_plain_chains_of_the_
     for seed in range(6):
         smc = raised(seed)
         plain = list(rounds(SAMPLER.kernel(TARGET), begin(seed), ROUNDS))
-        assert sum(one.renders for one in smc) <= sum(one.renders for one in plain)
+        assert rendered(smc) <= rendered(plain)
         assert np.mean([hits(one) for one in smc[-10:]]) > 0.8
         assert np.mean([hits(one) for one in plain[-10:]]) < 0.5
 
@@ -80,15 +84,15 @@ def test_draws_after_warmup_are_the_targets_and_those_before_are_not() -> None:
     assert stats.ttest_1samp(planted, exact_mean()).pvalue < ALPHA  # negative control: warmup is counted
 
 
-def records(done: list[Round[Latent]]) -> list[Record]:
+def records(done: list[Checkpoint[Latent]]) -> list[Record]:
     return [row for one in done for row in round_records("chain", one, TARGET, lambda _: "")]
 
 
 def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states() -> None:
     whole, first = raised(3), begin(3)
     for at in (0, 1, 5, 6, 37, ROUNDS - 2):
-        states = tuple(replace(s, picture=None) for s in whole[at].checkpoint.states)
-        (then,) = list(SAMPLER(TARGET, replace(whole[at].checkpoint, states=states), at + 2))
+        states = tuple(replace(s, picture=None) for s in whole[at].states)
+        (then,) = list(SAMPLER(TARGET, replace(whole[at], states=states), at + 2))
         assert records([then]) == records([whole[at + 1]])
     rebuilt = chain_draws(records(whole), "chain", first.states, 0)
     made = sorted((draw for one in whole for draw in one.draws), key=lambda draw: (draw.chain, draw.index))
@@ -98,12 +102,12 @@ def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states
 def test_resampling_draws_other_numbers_than_any_particle() -> None:
     """PCG64's increment tells its streams apart."""
     (first,) = SAMPLER(TARGET, begin(3), 1)
-    states = first.checkpoint.rng_states
+    states = first.rng_states
     rngs = [mapping(state["rng"], "rng") for state in (*states, mapping(states[0]["smc"], "smc"))]
     assert len({mapping(rng["state"], "state")["inc"] for rng in rngs}) == PARTICLES + 1
 
 
-def lines(done: Round[Latent]) -> list[tuple[object, float]]:
+def lines(done: Checkpoint[Latent]) -> list[tuple[object, float]]:
     """Each particle's latent, and the start that it descends from."""
     return [(draw.z.tolist(), draw.figures["line"]) for draw in done.draws]  # type: ignore[union-attr]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from trex.inference.chains import Checkpoint, Round
+from trex.inference.chains import Checkpoint
 from trex.inference.nuts.options import NutsOptions
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw, Renderer
@@ -38,14 +38,14 @@ class NutsSampler:
 
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
-    ) -> Iterator[Round[Latent]]:
+    ) -> Iterator[Checkpoint[Latent]]:
         """Yields rounds from the checkpoint up to index n_rounds - 1."""
         from trex.inference.nuts.sampler import Density, lane_of, nuts_rounds
 
         density = Density(self.log_probs, target, lane=lane_of(self.chains))
         for done in nuts_rounds(density, self.options, begin, n_rounds):
             draws = tuple(self._with_picture(draw) for draw in done.draws)
-            yield Round(draws, replace(done.checkpoint, states=tuple(draw.state for draw in draws)))
+            yield replace(done, states=tuple(draw.state for draw in draws), draws=draws)
 
     def _with_picture(self, draw: Draw[Latent]) -> Draw[Latent]:
         (picture,) = self.renderer.render([draw.z])

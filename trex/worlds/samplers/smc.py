@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import finite, mapping, whole
-from trex.inference.chains import Checkpoint, Round
+from trex.inference.chains import Checkpoint
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
 from trex.inference.smc import Particles, select, step
@@ -64,7 +64,7 @@ class SmcSampler:
 
     def __call__(
         self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int
-    ) -> Iterator[Round[Latent]]:
+    ) -> Iterator[Checkpoint[Latent]]:
         """Yields rounds from the checkpoint up to index n_rounds - 1."""
         kernel = self.kernel(target)
         now = _read(begin) if begin.next_index else self._first(begin)
@@ -96,7 +96,7 @@ def _resample(target: GaussianTarget, now: Progress) -> tuple[Progress, list[Dra
     return replace(now, particles=chosen, lines=lines, levels=now.levels + 1, moved=0), draws
 
 
-def _round(index: int, now: Progress, draws: Sequence[Draw[Latent]]) -> Round[Latent]:
+def _round(index: int, now: Progress, draws: Sequence[Draw[Latent]]) -> Checkpoint[Latent]:
     """The round; every draw has the figures of `now`."""
     marked = []
     for chain, draw in enumerate(draws):
@@ -109,7 +109,7 @@ def _round(index: int, now: Progress, draws: Sequence[Draw[Latent]]) -> Round[La
         }
         whole = {**figures, **draw.figures}
         marked.append(replace(draw, chain=chain, index=index, is_warmup=is_warmup, figures=whole))
-    return Round(tuple(marked), Checkpoint(now.particles.states, _saved(now), index + 1))
+    return Checkpoint(now.particles.states, _saved(now), index + 1, tuple(marked))
 
 
 def _saved(now: Progress) -> tuple[RngState, ...]:
