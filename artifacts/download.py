@@ -7,8 +7,6 @@ import os
 import ssl
 from pathlib import Path
 
-import httpx
-
 from trex.artifacts.card import check_sha256, write_whole
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, ModelError, RunError
@@ -26,6 +24,8 @@ def download(url: str, path: Path, by_hand: str, progress: Progress = silent, *,
     The bytes so far stay beside it as .part. The download resumes only if the server confirms (by ETag) that its
     file is unchanged. InputError if the file has another sha256 than the published one, if that is given.
     """
+    import httpx  # takes 0.1 s, and whoever may download imports this file
+
     part, mark = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.etag")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +56,8 @@ def download(url: str, path: Path, by_hand: str, progress: Progress = silent, *,
 
 def _fetch(url: str, part: Path, mark: Path, progress: Progress) -> int | None:
     """Append to the part, or start again; return the size of the whole file if the server reports it."""
+    import httpx
+
     has_begun = part.is_file() and mark.is_file()
     done, etag = (
         (part.stat().st_size, read_text(mark, limit=1 << 16, error=ModelError)) if has_begun else (0, "")

@@ -26,7 +26,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.figure import show, show_spread
-from trex.finding.find import find_query, query_file
+from trex.finding.find import find_query
+from trex.finding.source import query_file
 from trex.inference.statistics.diagnostics import by_chain
 from trex.query.schema import Query
 from trex.runs.draw_log import read_draws, run_draws

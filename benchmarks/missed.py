@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.bank.bank import bank_of
-from trex.finding.find import query_file
+from trex.finding.source import query_file
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.gate import gate
 from trex.inference.types import Floats

@@ -29,7 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.finding.find import find_query, query_file
+from trex.finding.find import find_query
+from trex.finding.source import query_file
 from trex.inference.scoring import Scorer
 from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.types import Floats, Renderer

@@ -69,7 +69,7 @@ def test_the_documents_show_commands_of_every_group() -> None:
     assert shown >= {"find", "explain", "baseline", "confirm", "export", "queue", "render", "models"}
 
 
-@pytest.mark.parametrize("line", ["fnd q.toml", "find q.toml --steps 3", "queue ad q.toml", "find"])
+@pytest.mark.parametrize("line", ["fnd q.toml", "find q.toml --steps 3", "queue ad q.toml", "resume"])
 def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
     assert complaint(next(commands(f"```\ntrex {line}\n```")))
 

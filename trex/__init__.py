@@ -22,27 +22,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trex.auditing.perform import AuditResult
-    from trex.commands.results.public import check, find, open_run
     from trex.commands.results.repair import Repair, begin_repair, open_repair
-    from trex.commands.results.run import Run
-    from trex.commands.results.stopped import Stopped
+    from trex.commands.results.run import Run, open_run
+    from trex.commands.verb import Stopped
     from trex.finding.check import QueryCheck
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
     from trex.search.hit import Hit
 
     audit: Callable[..., AuditResult]
+    check: Callable[..., QueryCheck]
+    find: Callable[..., Run]
 
-VERBS = ("audit",)  # each is declared in the file of its name in `trex.commands`
+VERBS = {
+    "audit": ("audit", "VERB"),
+    "check": ("query", "CHECK"),
+    "find": ("query", "FIND"),
+}  # in `trex.commands`
 _HOMES = {
     "AuditResult": "trex.auditing.perform",
-    "find": "trex.commands.results.public",
-    "check": "trex.commands.results.public",
-    "open_run": "trex.commands.results.public",
     **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.commands.results.repair"),
-    "Run": "trex.commands.results.run",
+    **dict.fromkeys(("Run", "open_run"), "trex.commands.results.run"),
     "Hit": "trex.search.hit",
     "QueryCheck": "trex.finding.check",
-    "Stopped": "trex.commands.results.stopped",
+    "Stopped": "trex.commands.verb",
     **dict.fromkeys(
         ("TrexError", "InputError", "ModelError", "RenderError", "RunError"), "trex.foundation.errors"
     ),
@@ -77,7 +79,8 @@ def __getattr__(name: str) -> object:
 
     prepare_packages()
     if name in VERBS:
-        function = importlib.import_module(f"trex.commands.{name}").VERB.function()
+        home, verb = VERBS[name]
+        function = getattr(importlib.import_module(f"trex.commands.{home}"), verb).function()
         return globals().setdefault(name, function)
     return getattr(importlib.import_module(_HOMES[name]), name)
 

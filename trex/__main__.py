@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -16,6 +17,8 @@ def main() -> None:
 
         sys.stderr.write("stopped\n")
         sys.exit(STOPPED)
+    finally:
+        gc.freeze()  # else Python looks at every object of torch once more on its way out: 0.4 s
 
 
 if __name__ == "__main__":

@@ -60,13 +60,14 @@ MANIFEST: dict[str, tuple[object, ...]] = {
 @cache
 def good_run() -> Path:
     """A finished run on the fake world, made once."""
-    from trex.finding import find
+    from trex.finding.find import find_query
+    from trex.finding.source import query_file
     from trex.search.progress import Silent
 
     place = Path(tempfile.mkdtemp(prefix="trex-bad-inputs-"))
     query = place / "query.toml"
     query.write_text(QUERY, encoding="utf-8")
-    return find.find(query, (), place / "run", Silent(), lambda _: None).folder
+    return find_query(query_file(query, ()), place / "run", Silent(), lambda _: None).folder
 
 
 def spoilt(name: str, data: str | bytes) -> Callable[[Path], None]:

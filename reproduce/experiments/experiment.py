@@ -11,7 +11,8 @@ import numpy as np
 
 from reproduce.experiments.experiment_file import Cell, Experiment, cells, experiment_path, read_experiment
 from reproduce.experiments.test_set import TEST_SET, count_test_set, surest_picture
-from trex.finding.find import find
+from trex.finding.find import find_query
+from trex.finding.source import query_file
 from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import effective_size, normalized_weights, resample
@@ -175,7 +176,7 @@ def _carry_out(
     for number, way in enumerate(cell.ways):
         place = folder / (cell.name + number * HARDER)
         if not _is_done(place, resolved[way]):
-            find(query, way, place, progress(cell.name), lambda _: None)
+            find_query(query_file(query, way), place, progress(cell.name), lambda _: None)
         result = read_cell(cell, place)
         if result.is_found:
             break

@@ -16,9 +16,8 @@ from torch import nn
 from reproduce.experiments.experiment_file import QUERIES
 from tests.running.command_line import trex
 from tests.running.digit_runs import QUERY
-from tests.running.runs import draws, go_on, leave_draws, write_query
+from tests.running.runs import draws, find, go_on, leave_draws, write_query
 from trex.artifacts.weights import compact, write_safetensors
-from trex.finding import find as finding
 from trex.mnist_models import load
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.load import model_name
@@ -26,7 +25,6 @@ from trex.mnist_models.networks.autoencoders import BetaVae
 from trex.mnist_models.networks.classifiers import ResNet18
 from trex.query.toml_file import parse_query
 from trex.repair.settings import chosen_table, repair_path, repair_query
-from trex.search.progress import Silent
 from trex.worlds.registry import WORLDS, WorldEntry, make_plan, world_named
 from trex.worlds.shipped.digits import _world
 
@@ -62,7 +60,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("models")
 def test_a_search_of_signs_is_kept_in_color_reported_and_resumed(tmp_path: Path) -> None:
     query = write_query(tmp_path, SIGNS.replace("0.5\n", "0.001\n"))
-    done = finding.find(query, ["model.name=signs-resnet18-16"], tmp_path / "run", Silent(), lambda _: None)
+    done = find(query, ["model.name=signs-resnet18-16"], tmp_path / "run")
     assert done.manifest.query.answer == ("Stop",)  # class 14
     whole = draws(done.folder)
     pictures = [np.asarray(Image.open(path)) for path in (done.folder / "pictures").glob("*.png")]

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.running.runs import find
 from trex.artifacts.weights import compact, write_safetensors
-from trex.finding import find as finding
 from trex.finding.conclude import Outcome
 from trex.mnist_models import load
 from trex.mnist_models.networks.autoencoders import Vae
 from trex.mnist_models.networks.classifiers import Classifier
 from trex.mnist_models.published import SOURCES
-from trex.search.progress import Silent
 
 QUERY = """
 answer = "2"
@@ -66,4 +65,4 @@ def search(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Ou
     """A whole run of the query, in this process."""
     query = folder / "query.toml"
     query.write_text(QUERY)
-    return finding.find(query, overrides, folder / name, Silent(), lambda _: None)
+    return find(query, overrides, folder / name)

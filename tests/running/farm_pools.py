@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.running import runs
-from tests.running.runs import QUERY, draws, run, write_query
+from tests.running.runs import QUERY, draws, find, run, write_query
 from trex.farm.queue import add as queue_add
 from trex.farm.queue.entry import Entry, run_path
 from trex.farm.queue.requests import queue_requests
@@ -18,8 +18,6 @@ from trex.farm.workers.pool import Answered, Event, Inbox, Joined, Lost, Pool
 from trex.farm.workers.task_board import Task
 from trex.farm.workers.tasks import Answer
 from trex.farm.workers.worker import Worker, worker_log
-from trex.finding import find as finding
-from trex.search.progress import Silent
 
 # Each ends in another phase, as in tests.running.runs: chains to the end, an early stop, a common target, a control.
 SEARCHES = {
@@ -47,7 +45,7 @@ def undisturbed(folder: Path, queries: Queries) -> list[bytes]:
 
 def undisturbed_text(folder: Path, text: str, name: str) -> bytes:
     """The draws of one query of any world, found by `trex find` in this process."""
-    finding.find(write_query(folder, text), (), folder / f"whole-{name}", Silent(), lambda _: None)
+    find(write_query(folder, text), (), folder / f"whole-{name}")
     return draws(folder / f"whole-{name}")
 
 

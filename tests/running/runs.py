@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from trex.finding import conclude
-from trex.finding import find as finding
 from trex.finding.conclude import Outcome
+from trex.finding.find import find_query, resume
+from trex.finding.source import query_file
 from trex.runs.checked_lines import chained
 from trex.runs.manifest import seal_of
 from trex.search.progress import Silent
@@ -109,14 +110,19 @@ def write_query(folder: Path, text: str = QUERY) -> Path:
     return path
 
 
+def find(query: Path, overrides: Sequence[str], out: Path) -> Outcome:
+    """A whole run of the query in a file, in this process."""
+    return find_query(query_file(query, overrides), out, Silent(), lambda _: None)
+
+
 def run(folder: Path, overrides: Sequence[str] = (), name: str = "run") -> Outcome:
-    """A whole run of the query, in this process."""
-    return finding.find(write_query(folder), overrides, folder / name, Silent(), lambda _: None)
+    """A whole run of QUERY."""
+    return find(write_query(folder), overrides, folder / name)
 
 
 def go_on(path: Path) -> Outcome:
     """Resume a run, in this process."""
-    return finding.resume(path, Silent(), lambda _: None)
+    return resume(path, Silent(), lambda _: None)
 
 
 def draws(path: Path) -> bytes:

@@ -10,7 +10,8 @@ from trex.auditing.by_kind import question_kind, shown_kinds
 from trex.auditing.examine import Asker
 from trex.auditing.options import AuditOptions
 from trex.auditing.records import Examined
-from trex.finding.find import find
+from trex.finding.find import find_query
+from trex.finding.source import query_file
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
@@ -154,7 +155,8 @@ def _query(hint: Hint, options: AuditOptions, scene: SceneSection) -> str:
 
 def _searched(query: Path, out: Path, progress: Progress) -> Searched:
     """Run the query, or resume its run."""
-    results = find(query, (), out, AsStep(f"search {out.name}, ", progress), lambda _: None).results
+    watcher = AsStep(f"search {out.name}, ", progress)
+    results = find_query(query_file(query, ()), out, watcher, lambda _: None).results
     return Searched(results.ending, len(results.found), results.how_often.rate.figure)
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trex.commands.shell.options import overrides
 from trex.commands.verb import Session, Verb
 from trex.foundation.options import Option
 from trex.query.shipped import query_path
-from trex.query.verb_options import QueryModel, Settings, TrustQuery
+from trex.query.verb_options import QueryChanges
 from trex.trials.options import BaselineOptions
 
 if TYPE_CHECKING:
@@ -20,16 +19,13 @@ if TYPE_CHECKING:
 MAX_NOTES = 20  # on the terminal; all are in baseline.json
 
 
-class BaselineCommand(BaselineOptions):
+class BaselineCommand(BaselineOptions, QueryChanges):
     """The options of `trex baseline`."""
 
     queries: Annotated[
         tuple[Path, ...],
         Option("One query file or shipped query, or several.", metavar="QUERY...", is_argument=True),
     ]
-    model: QueryModel = None
-    settings: Settings = ()
-    trust: TrustQuery = False
     out: Annotated[Path | None, Option("The folder to write to; runs/baseline-QUERY if not given.")] = None
 
 
@@ -74,10 +70,11 @@ def baseline(options: BaselineCommand, session: Session) -> CountedQueries:
     from trex.commands.shell.trust import trust_queries
     from trex.trials.baseline.run import make_baseline
 
-    changes = overrides(options.model, list(options.settings))
     if options.trust:
-        trust_queries(map(query_path, options.queries), changes)
-    return CountedQueries(make_baseline(options.queries, changes, options, options.out, session.display.show))
+        trust_queries(map(query_path, options.queries), options.changes)
+    return CountedQueries(
+        make_baseline(options.queries, options.changes, options, options.out, session.display.show)
+    )
 
 
 VERB = Verb(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trex.commands.verb import Session, Verb
+from trex.commands.verb import Session, Verb, failed
 from trex.explain.options import ExplainOptions
 from trex.foundation.errors import InputError
 from trex.foundation.options import Option
@@ -191,5 +191,5 @@ VERB = Verb(
     ExplainCommand,
     explain,
     kept="every explained scene and every render is kept",
-    fault=lambda done: done.fault(),
+    after=lambda _, done: failed(done.fault()),
 )

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from trex.commands.shell.result import Printed
 from trex.commands.training import TRAIN
-from trex.commands.verb import Session, Verb
+from trex.commands.verb import Session, Verb, failed
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.options import Option, Options
 from trex.foundation.percent import percent, percent_interval
@@ -208,6 +208,8 @@ _add("list", Options, models_list, "")
 _add("fetch", FetchOptions, models_fetch, "what was downloaded is kept")
 _add("convert", ConvertOptions, models_convert, "nothing was written")
 COMMAND.command("verify")(
-    Verb(VerifyOptions, models_verify, "every answer is kept", fault=lambda done: done.fault).command()
+    Verb(
+        VerifyOptions, models_verify, "every answer is kept", after=lambda _, done: failed(done.fault)
+    ).command()
 )
 COMMAND.add_typer(TRAIN, name="train")

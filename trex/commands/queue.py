@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trex.auditing.options import AuditOptions
 from trex.commands.queue_run import Runs, run, serve, watch
-from trex.commands.shell.options import TrustQuery, refuse
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.options import refuse
+from trex.commands.shell.result import AsJson, Printed, note, print_result
 from trex.commands.shell.trust import trust_queries
 from trex.commands.verb import Session, Verb
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
-from trex.foundation.options import Option
+from trex.foundation.options import Option, Options
+from trex.query.verb_options import QueryChanges, Settings
 from trex.runs.place import RUNS
+
+if TYPE_CHECKING:
+    from trex.farm.queue.add import Added
+    from trex.farm.queue.requests import QueueRequest
 
 queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
 SHOWN = 10  # entries that a command names; --json names all
@@ -32,114 +36,106 @@ Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000
 OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
 
 
-@queue_app.command()
-def add(
+class Place(Options):
+    """Which queue."""
+
+    runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS
+
+
+class Queued(Place):
+    """How soon, and in which queue."""
+
+    priority: Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)] = 0
+
+
+class AddOptions(Queued, QueryChanges):
+    """Which queries to queue."""
+
     queries: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="QUERY...", help="TOML files, names of shipped queries, or patterns like 'queries/*'."
+        tuple[str, ...],
+        Option(
+            "TOML files, names of shipped queries, or patterns like 'queries/*'.",
+            metavar="QUERY...",
+            is_argument=True,
         ),
-    ],
-    priority: Priority = 0,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
-    ] = None,
+    ]
     sweep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=A,B,C", help="Queue one entry per value (or 0..99); several sweeps combine."
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="The model, as in trex find.")] = None,
-    trust: TrustQuery = False,
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+        tuple[str, ...],
+        Option("Queue one entry per value (or 0..99); several sweeps combine.", metavar="KEY=A,B,C"),
+    ] = ()
+
+
+def add(options: AddOptions, session: Session) -> Printed:
     """Check queries and add them to the queue, each with its own run folder; renders nothing."""
-    from trex.commands.shell.options import overrides
     from trex.farm.queue import add as queue_add
     from trex.farm.queue.requests import query_files, queue_requests
     from trex.farm.queue.sweep import combinations
 
-    fixed = overrides(model, settings)
-    files, ways = query_files(queries), combinations(sweep or [], fixed)
-    if trust:
+    fixed, runs = options.changes, options.runs
+    files, ways = query_files(options.queries), combinations(options.sweep, fixed)
+    if options.trust:
         trust_queries(files, fixed, ways)
     requests = queue_requests(files, fixed, ways)
-    added = queue_add.add(runs, requests, priority, time.time())
-    new, known = [[one.entry for one in added if one.is_new is flag] for flag in (True, False)]
+    added = queue_add.add(runs, requests, options.priority, time.time())
+    new, known = [[each.entry for each in added if each.is_new is flag] for flag in (True, False)]
     lines = [
-        *_first([f"queued {line(runs, one)}" for one in new]),
-        *_first([f"known  {line(runs, one)}" for one in known]),
+        *_first([f"queued {line(runs, entry)}" for entry in new]),
+        *_first([f"known  {line(runs, entry)}" for entry in known]),
     ]
     repeated = len(requests) - len(added)
     repeats = f", {repeated} repeated in this command" if repeated else ""
     lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex queue run")
-    print_result(
-        [{**fields(runs, one.entry), "is_new": one.is_new} for one in added], "\n".join(lines), as_json
-    )
+    return Printed([_fields(runs, each) for each in added], "\n".join(lines))
 
 
-class QueuedAudit(AuditOptions):
+class QueuedAudit(Queued, AuditOptions):
     """The options of an audit, and where it is queued."""
 
-    priority: Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)] = 0
-    runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS
 
-
-@dataclass(frozen=True)
-class AddedEntry:
-    """An entry of the queue in a runs folder, and whether it is new."""
-
-    runs: Path
-    entry: Entry
-    is_new: bool
-
-    def __str__(self) -> str:
-        """A row of the list."""
-        return (
-            f"{'queued' if self.is_new else 'known '} {line(self.runs, self.entry)}; run it: trex queue run"
-        )
-
-    def document(self) -> dict[str, object]:
-        """All about the entry."""
-        return {**fields(self.runs, self.entry), "is_new": self.is_new}
-
-
-def audit(options: QueuedAudit, session: Session) -> AddedEntry:
+def audit(options: QueuedAudit, session: Session) -> Printed:
     """Check an audit and add it to the queue, with its own folder: the options of trex audit; renders nothing."""
-    from trex.farm.queue import add as queue_add
     from trex.farm.queue.audits import audit_request
 
     given = options.model_dump(include=options.model_fields_set & AuditOptions.model_fields.keys())
-    request = audit_request(AuditOptions.checked(given, is_typed=options.is_typed))
-    (added,) = queue_add.add(options.runs, [request], options.priority, time.time())
-    return AddedEntry(options.runs, added.entry, added.is_new)
+    return _add(options, audit_request(AuditOptions.checked(given, is_typed=options.is_typed)))
 
 
-queue_app.command("audit")(Verb(QueuedAudit, audit, kept="nothing was queued").command())
+class QueuedRepair(Queued):
+    """Which repair to queue."""
 
-
-@queue_app.command()
-def repair(
     query: Annotated[
         str,
-        typer.Argument(metavar="QUERY", help="A TOML file, or the name of a shipped repair such as clevr."),
-    ],
-    priority: Priority = 0,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
-    ] = None,
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+        Option(
+            "A TOML file, or the name of a shipped repair such as clevr.", metavar="QUERY", is_argument=True
+        ),
+    ]
+    set: Settings = ()
+
+
+def repair(options: QueuedRepair, session: Session) -> Printed:
     """Check a repair on rendered scenes and add it to the queue, all its steps up to the report; renders nothing."""
-    from trex.farm.queue import add as queue_add
     from trex.farm.queue.repairs import repair_request
 
-    (added,) = queue_add.add(runs, [repair_request(query, settings or [])], priority, time.time())
-    entry = AddedEntry(runs, added.entry, added.is_new)
-    print_result(entry.document(), str(entry), as_json)
+    return _add(options, repair_request(options.query, list(options.set)))
+
+
+def _add(options: Queued, request: QueueRequest) -> Printed:
+    from trex.farm.queue import add as queue_add
+
+    (added,) = queue_add.add(options.runs, [request], options.priority, time.time())
+    words = "queued" if added.is_new else "known "
+    return Printed(
+        _fields(options.runs, added), f"{words} {line(options.runs, added.entry)}; run it: trex queue run"
+    )
+
+
+def _fields(runs: Path, added: Added) -> dict[str, object]:
+    return {**fields(runs, added.entry), "is_new": added.is_new}
+
+
+queue_app.command("add")(Verb(AddOptions, add, kept="nothing was queued").command())
+queue_app.command("audit")(Verb(QueuedAudit, audit, kept="nothing was queued").command())
+queue_app.command("repair")(Verb(QueuedRepair, repair, kept="nothing was queued").command())
 
 
 @queue_app.command("list")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trex.commands.verb import Session, Verb
+from trex.foundation.errors import FAILED
 from trex.foundation.words import counted
 from trex.suite.options import SuiteAddOptions, SuiteRunOptions
 
@@ -86,6 +87,6 @@ COMMAND.command("run")(
         SuiteRunOptions,
         run,
         kept="every batch of pictures that was rendered is kept",
-        is_failed=lambda done: done.is_failed,
+        after=lambda _, done: FAILED if done.is_failed else 0,
     ).command()
 )

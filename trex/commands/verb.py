@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, get_args, get_origin
 
@@ -13,13 +13,27 @@ import typer
 
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, note, print_result
-from trex.foundation.errors import FAILED, OURS, InputError
+from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.options import Option, Options
 
 if TYPE_CHECKING:
+    from trex.clevr_models.adapters.live import SessionModel
     from trex.pages.display import Display
 
-PROGRESS, MODEL = "progress", "model"
+PROGRESS, MODEL, SET = "progress", "model", "set"
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, or a notebook's stop button, during a search or an audit: every draw and answer is on the disk.
+
+    `path` is the run folder, None if nothing was written yet; `trex.open_run(path)` has the draws so far, and its
+    `resume()` continues. Being a KeyboardInterrupt, it ends a loop over several searches too.
+    """
+
+    def __init__(self, path: Path | None, advice: str = "") -> None:
+        self.path = path
+        advice = advice or f'every draw is kept. Resume: trex.open_run("{path}").resume()'
+        super().__init__("stopped before anything was written" if path is None else f"stopped; {advice}")
 
 
 class Result(Protocol):
@@ -31,11 +45,11 @@ class Result(Protocol):
 
 @dataclass
 class Session:
-    """A verb at work: its display, the folder in which it keeps its work, and what to say if it is stopped now."""
+    """A verb at work: its display, the user's model if that is an object, and the folder that keeps the work."""
 
     display: Display
-    kept: str
-    folder: Path | None = field(default=None)
+    model: SessionModel | None = None
+    folder: Path | None = None
 
     def begin(self, folder: Path) -> None:
         """Say where the verb writes; call it before anything is written."""
@@ -50,35 +64,84 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Verb(Generic[O, R]):
-    """A function of checked options, its name and documentation those of the verb; `kept` is what a stop leaves."""
+    """A function of checked options, its name and documentation those of the verb.
+
+    `kept` is what a stop leaves, if the same call then resumes; else `last_words` says what does. `after` follows the
+    printed result and gives the exit code. In Python alone, `keys` are further keywords: each a key of a query, with
+    its type, that becomes an item of the option "set"; `result` makes what is returned, `details` end the help.
+    """
 
     options: type[O]
     do: Callable[[O, Session], R]
-    kept: str
-    fault: Callable[[R], str] = lambda result: ""  # an internal fault in the result: the command exits with 1
-    is_failed: Callable[[R], bool] = lambda result: False  # a verdict: the command exits with 3
-    notes: Callable[[R], Sequence[str]] = lambda result: ()  # of the result, on the terminal alone
+    kept: str = ""
+    last_words: Callable[[Path], Sequence[str]] = lambda folder: ()
+    notes: Callable[[R], Sequence[str]] = lambda result: ()  # on the terminal alone, before the result
+    after: Callable[[O, R], int] = lambda options, result: 0
+    keys: Callable[[], Mapping[str, tuple[str, Any]]] = dict
+    result: Callable[[R, Session], Any] = lambda result, session: result
+    details: str = ""
 
-    def function(self) -> Callable[..., R]:
+    def function(self) -> Callable[..., Any]:
         """The verb for Python: arguments and keywords are the options, `model` may be an object of the session.
 
         InputError names an option that is unknown or wrong. Stopped on Ctrl-C.
         """
-        signature = inspect.Signature(_python_parameters(self.options))
+        keys = {name: each for name, each in self.keys().items() if name not in self.options.model_fields}
+        signature = inspect.Signature(
+            [
+                *_python_parameters(self.options),
+                *(
+                    inspect.Parameter(
+                        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                    )
+                    for name, (_, annotation) in keys.items()
+                ),
+            ]
+        )
 
-        def verb(*given: object, **keywords: object) -> R:
+        def verb(*given: object, **keywords: object) -> Any:
             try:
                 values = signature.bind_partial(*given).arguments
             except TypeError as error:
                 raise InputError(
                     f"{self.do.__name__} has {error}; give further options by keyword"
                 ) from error
-            return self._called(values | keywords)
+            values = {name: value for name, value in {**values, **keywords}.items() if value is not None}
+            for name in values:
+                if name not in signature.parameters:
+                    raise unknown("keyword", name, signature.parameters)
+            is_shown, live = bool(values.pop(PROGRESS, True)), None
+            if given_keys := {keys[name][0]: values.pop(name) for name in list(values) if name in keys}:
+                from trex.query.verb_options import joined_settings
+
+                values[SET] = joined_settings(values.get(SET, ()), given_keys)
+            if MODEL in values:
+                from trex.finding.source import model_argument
+
+                values[MODEL], live = model_argument(values[MODEL])
+            return self.call(self.options.checked(values), live, is_shown=is_shown)
 
         vars(verb)["__signature__"] = signature
         verb.__module__, verb.__name__, verb.__qualname__ = self.do.__module__, *[self.do.__name__] * 2
-        verb.__doc__ = f"{inspect.getdoc(self.do)}\n\n{_keywords_doc(self.options)}"
+        verb.__doc__ = "\n\n".join(
+            filter(None, (inspect.getdoc(self.do), self.details, _keywords_doc(self.options)))
+        )
         return verb
+
+    def call(self, options: O, model: SessionModel | None, *, is_shown: bool) -> Any:
+        """What the verb returns in Python, with an object as its model if it is not named."""
+        from trex.clevr_models.adapters.live import session_model_available
+        from trex.pages.display import display_if
+
+        with session_model_available(model), display_if(is_shown) as display:
+            session = Session(display, model)
+            try:
+                done = self.do(options, session)
+            except KeyboardInterrupt:
+                advice = f"{self.kept}, and the same call resumes" if self.kept else ""
+                raise Stopped(session.folder, advice) from None
+            self.after(options, done)
+            return self.result(done, session)
 
     def command(self) -> Callable[..., None]:
         """The verb for the shell, with the options in its signature as typer reads them."""
@@ -88,16 +151,13 @@ class Verb(Generic[O, R]):
             options = self.options.checked(given, is_typed=True)
             from trex.pages.display import Display
 
-            with Display() as display, stopped_in_shell(Session(display, self.kept)) as session:
+            with Display() as display, self._stoppable(Session(display)) as session:
                 result = self.do(options, session)
             for line in () if as_json else self.notes(result):
                 note(line)
             print_result(result.document(), str(result), as_json)
-            if fault := self.fault(result):
-                note(f"error: {fault}")
-                raise typer.Exit(OURS)
-            if self.is_failed(result):
-                raise typer.Exit(FAILED)
+            if code := self.after(options, result):
+                raise typer.Exit(code)
 
         parameters = _shell_parameters(self.options)
         signature = inspect.Signature(parameters)
@@ -106,23 +166,26 @@ class Verb(Generic[O, R]):
         verb.__name__, verb.__doc__ = self.do.__name__, self.do.__doc__
         return verb
 
-    def _called(self, values: dict[str, object]) -> R:
-        from trex.clevr_models.adapters.live import session_model_available
-        from trex.commands.results.stopped import Stopped
-        from trex.finding.arguments import model_argument
-        from trex.pages.display import display_if
+    @contextmanager
+    def _stoppable(self, session: Session) -> Iterator[Session]:
+        """Ctrl-C and SIGTERM print what is kept, and what resumes it."""
+        from trex.search.stopping import stoppable
 
-        is_shown = bool(values.pop(PROGRESS, True))
-        live = None
-        if values.get(MODEL) is not None:
-            values[MODEL], live = model_argument(values[MODEL])
-        options = self.options.checked({name: value for name, value in values.items() if value is not None})
-        with session_model_available(live), display_if(is_shown) as display:
-            session = Session(display, self.kept)
-            try:
-                return self.do(options, session)
-            except KeyboardInterrupt:
-                raise Stopped(session.folder, f"{session.kept}, and the same call resumes") from None
+        def last_words() -> Sequence[str]:
+            if self.kept:
+                return [f"stopped; {self.kept}, and the same command resumes"]
+            folder = session.folder
+            return ["stopped before anything was written"] if folder is None else self.last_words(folder)
+
+        with stoppable(last_words):
+            yield session
+
+
+def failed(fault: str) -> int:
+    """The exit code of a result with this fault of ours, which is printed; 0 if it is ""."""
+    if fault:
+        note(f"error: {fault}")
+    return OURS if fault else 0
 
 
 def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -142,15 +205,6 @@ def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callabl
     return named
 
 
-@contextmanager
-def stopped_in_shell(session: Session) -> Iterator[Session]:
-    """Ctrl-C and SIGTERM print what is kept, and that the same command resumes."""
-    from trex.search.stopping import stoppable
-
-    with stoppable(lambda: [f"stopped; {session.kept}, and the same command resumes"]):
-        yield session
-
-
 def _is_given(ctx: typer.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
@@ -159,7 +213,8 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 def _python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
     """The argument first, then every option as a keyword with its real default."""
     parameters = []
-    for name, info in options.model_fields.items():
+    fields = options.model_fields.items()
+    for name, info in sorted(fields, key=lambda field: not options.declared(field[0]).is_argument):
         is_argument = options.declared(name).is_argument
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
         default = inspect.Parameter.empty if info.is_required() else info.default

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from trex.finding.page_pictures import LARGE, most_large
 from trex.foundation.words import rough_span
 from trex.query.question import named_answers
 from trex.query.schema import Query
-from trex.search.render_speed import Estimate, estimate, large_s
+from trex.search.render_speed import Estimate, estimate, large_s, most_large
 from trex.search.sampling.budget import most_pictures
 from trex.worlds.registry import model_shown
 from trex.worlds.world import Plan
@@ -40,6 +40,7 @@ class QueryCheck:
     takes: Estimate | None
     large_at_most: int = 0
     notes: tuple[str, ...] = ()
+    name: str = ""  # the file of the query, if it has one
 
     @property
     def _others(self) -> str:
@@ -58,7 +59,7 @@ class QueryCheck:
     @property
     def large_seconds_at_most(self) -> float:
         """An upper bound on the further seconds that the large pictures of hits take."""
-        return large_s(self.large_at_most, LARGE)
+        return large_s(self.large_at_most)
 
     @property
     def _time(self) -> str:
@@ -91,11 +92,26 @@ class QueryCheck:
             "time": self._time,
         }
         lines = [*rows.items(), *(("warning", note) for note in self.notes)]
-        return "\n".join(f"{name:8}  {words}" for name, words in lines)
+        head = [f"{self.name} is valid; nothing was rendered"] if self.name else []
+        return "\n".join([*head, *(f"{name:8}  {words}" for name, words in lines)])
+
+    def document(self) -> dict[str, object]:
+        """What `trex check --json` prints."""
+        return {
+            "query": json.loads(self.query.model_dump_json()),
+            "renders_at_most": self.renders_at_most,
+            "cheap_at_most": self.cheap_at_most,
+            "control_at_most": self.control_at_most,
+            "control_cheap_at_most": self.control_cheap_at_most,
+            "seconds_at_most_about": self.seconds_at_most,
+            "large_at_most": self.large_at_most,
+            "large_seconds_at_most_about": self.large_seconds_at_most,
+            "warnings": self.notes,
+        }
 
 
-def check_plan(plan: Plan) -> QueryCheck:
-    """The description of a plan."""
+def check_plan(plan: Plan, name: str = "") -> QueryCheck:
+    """The description of a plan, of the query in the file of this name."""
     most = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,
@@ -112,4 +128,5 @@ def check_plan(plan: Plan) -> QueryCheck:
         takes=estimate(plan.query, most.deciding, most.cheap, most.cheap_cpu_s),
         large_at_most=most_large(plan),
         notes=plan.notes,
+        name=name,
     )

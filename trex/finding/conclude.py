@@ -2,33 +2,76 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.explain.causes import explained_results
 from trex.export.found_scenes import write_found_scenes
+from trex.foundation.words import capitalized
+from trex.report.context import goal, model_words
+from trex.report.first_screen import stays
 from trex.report.report import write_report
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import FINDINGS, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.search.judging.fail_if import Ruling
+from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.results import Results
 from trex.search.results_json import to_json
 from trex.trials.confirmation import Confirmation, read_confirmations
 from trex.worlds.latents import Latent
 from trex.worlds.world import World
 
+SHOWN = 10  # hits that are printed
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run with its results, its page and the confirmations of its hits."""
+    """A run with its results, its page, the confirmations of its hits and the verdicts on conditions; `str` says it."""
 
     folder: Path
     manifest: Manifest
     results: Results
     report: Path
     confirmations: tuple[Confirmation, ...] = ()
+    verdicts: tuple[Ruling, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """All that `findings.json` says, the places and the verdicts."""
+        data = json.loads((self.folder / FINDINGS).read_text(encoding="utf-8"))
+        return {"run": str(self.folder), "report": str(self.report), **data, **self.verdicts_json()}
+
+    def verdicts_json(self) -> dict[str, object]:
+        """The verdicts under one key; nothing if there are none."""
+        rows = [
+            {"fail_if": each.condition.text, "verdict": each.decision.name.lower(), "reason": each.reason}
+            for each in self.verdicts
+        ]
+        return {"verdicts": rows} if rows else {}
+
+    def __str__(self) -> str:
+        """The first hits, the ending, the rate, the families, the verdicts and, last, the path of the report."""
+        manifest, results = self.manifest, self.results
+        verb, answers = goal(manifest)
+        scope = manifest.world.scope(manifest.query)
+        lines = [f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {scope}"]
+        for number, hit in enumerate(results.found[:SHOWN], start=1):
+            says = f"{hit.answer} ({hit.answers[0][1]:.3f})"
+            truth = "" if hit.truth is None else f"true answer {hit.truth}, "
+            family = f"family {results.families.numbers[number - 1]}, "
+            lines.append(f"{number:4}. {family}{truth}model says {says}, confidence {hit.confidence:.3f}")
+        if len(results.found) > SHOWN:
+            lines.append(f"      and {len(results.found) - SHOWN} more")
+        lines.append(f"{results.ending}: {headline(manifest, results)}")
+        lines.append(f"{capitalized(how_often_words(manifest, results))}.")
+        lines += [f"  {sentence}" for sentence in family_sentences(results)]
+        again = stays(self.confirmations) if results.found else ""
+        sentences = (f"{capitalized(again)}." if again else "", results.control, *results.remarks)
+        lines += [sentence for sentence in sentences if sentence]
+        return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])
 
 
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.page_pictures import Pictures, with_pictures
+from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
-from trex.query.schema import ProgramStep, Query
-from trex.query.shipped import query_path
-from trex.query.toml_file import parse_query, read_text
+from trex.query.schema import ProgramStep
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import open_world
-from trex.runs.place import RUNS
 from trex.runs.sessions import session
-from trex.runs.trust import check_query, record_made_here, trust_query
+from trex.runs.trust import record_made_here
 from trex.search.engine import Engine, InProcess
 from trex.search.lost_pictures import restore_pictures
 from trex.search.progress import Watcher
@@ -32,64 +27,16 @@ from trex.search.search import Search
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.latents import SCENES
 from trex.worlds.recorded import WorldFacts
-from trex.worlds.registry import is_shipped, make_plan
+from trex.worlds.registry import is_shipped
 from trex.worlds.world import OpenWorld, Plan
 
 OnBegin = Callable[[Path], None]
-
-
-@dataclass(frozen=True)
-class QuerySource:
-    """A query before parsing: its text, overrides ("search.seed=3"), and its origin.
-
-    Paths of shape cards start at the folder of `path`. `label` names a query without a file in errors; one with a
-    file has none.
-    """
-
-    text: str
-    path: Path
-    overrides: tuple[str, ...] = ()
-    label: str = ""
-
-    def plan(self) -> Plan:
-        """The checked query; InputError if it is invalid, or not trusted. Renders and writes nothing."""
-        query = self._parsed()
-        if not self.label:
-            check_query(self.path, query, self.overrides)
-        return make_plan(query, self.path.parent)
-
-    def trust(self) -> None:
-        """Record that this user trusts the code and the addresses that the file names."""
-        if not self.label:
-            trust_query(self.path, [self._parsed()], self.overrides)
-
-    def _parsed(self) -> Query:
-        return parse_query(self.text, self.label or str(self.path), self.overrides)
-
-
-def find(
-    path: Path,
-    overrides: Sequence[str],
-    out: Path | None,
-    progress: Watcher,
-    on_begin: OnBegin,
-    pictures: Pictures | None = None,
-) -> Outcome:
-    """Run the query in a file, see `find_query`; `out` None makes a new folder below runs/."""
-    source = query_file(path, overrides)
-    return find_query(source, out or default_out(path.stem), progress, on_begin, pictures)
 
 
 def _has_run_of(run_dir: Path, plan: Plan) -> bool:
     """Whether the run in this folder is one of this query."""
     found = open_run(run_dir, for_writing=False).manifest
     return found.query == plan.query and found.facts.cards == plan.cards
-
-
-def query_file(path: Path, overrides: Sequence[str]) -> QuerySource:
-    """The query in a TOML file, or the shipped query of this name."""
-    path = query_path(path)
-    return QuerySource(read_text(path), path, tuple(overrides))
 
 
 def find_query(
@@ -150,13 +97,6 @@ def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher) -> Outcome:
             Search(folder, engine, journal, progress).run()
         folder.write(FINISHED, f"{len(journal.records)} draws\n")
         return conclude_run(folder, journal.records)
-
-
-def default_out(stem: str) -> Path:
-    """A new folder below runs/, named after the query and the time, with a number if another query took that name."""
-    run_dir = RUNS / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = (run_dir.with_name(f"{run_dir.name}-{number}") for number in count(2))
-    return next(free for free in chain([run_dir], names) if not free.exists())
 
 
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:

@@ -11,20 +11,19 @@ from typing import NamedTuple
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import TrexError
 from trex.foundation.progress import Progress
-from trex.render.presets import PRESETS, preset_named
+from trex.render.presets import preset_named
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
+from trex.search.render_speed import LARGE, MAX_LARGE
 from trex.trials.confirm import confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
 from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import SCENES
-from trex.worlds.world import FAKE, Plan
+from trex.worlds.world import FAKE
 
-LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
 NO_LARGE = "--no-large skips this"  # the command line's hint
-MAX_LARGE = 8  # most confident first; each costs about 5 seconds of CPU time
 
 
 def large_progress(progress: Progress, hint: str = "") -> Progress:
@@ -68,13 +67,6 @@ def may_be_larger(manifest: Manifest) -> bool:
     """Whether a run's scenes can be rendered larger than in its search."""
     is_rendered = manifest.world.form is SCENES and manifest.query.render.preset != FAKE
     return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
-
-
-def most_large(plan: Plan) -> int:
-    """The most large pictures that a search of this plan renders for its page, unless it is told not to."""
-    preset = plan.query.render.preset
-    is_rendered = plan.world.form is SCENES and preset in PRESETS
-    return MAX_LARGE if is_rendered and preset_named(preset).width < preset_named(LARGE).width else 0
 
 
 def _has_large(folder: RunFolder, top: int) -> bool:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pydantic import BeforeValidator
+
+from trex.foundation.errors import InputError
 from trex.foundation.options import Option, Options
+from trex.query.toml_text import toml_value
 from trex.render.blender_child.device import DEVICES
 from trex.render.presets import PRESETS
 
@@ -16,10 +22,27 @@ LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help te
 DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
 SPECS = "shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md."
 
+
+def settings(table: Mapping[str, object]) -> tuple[str, ...]:
+    """KEY=VALUE for each item, the value in TOML."""
+    return tuple(f"{key}={toml_value(str(key), value)}" for key, value in table.items())
+
+
+def joined_settings(given: object, keyed: Mapping[str, object]) -> object:
+    """What is given as `set`, and KEY=VALUE for each of these keys."""
+    before = _settings(given)
+    return (*(before if isinstance(before, list | tuple) else (before,)), *settings(keyed))
+
+
+def _settings(value: object) -> object:
+    return settings(value) if isinstance(value, Mapping) else value
+
+
 Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True)]
 QueryModel = Annotated[str | None, Option(SPECS)]
 Settings = Annotated[
     tuple[str, ...],
+    BeforeValidator(_settings),
     Option("Override a key, e.g. search.seed=3. Repeatable.", ("--set",), metavar="KEY=VALUE"),
 ]
 Endpoint = Annotated[
@@ -72,3 +95,50 @@ def about_model(options: Options) -> ModelOptions:
 
     about = options.model_dump(include={"endpoint", "max_requests", "trust_remote_code"}, exclude_none=True)
     return ModelOptions(**about)
+
+
+MODEL_KEYS = {
+    "model": "model.name",
+    "endpoint": "model.endpoint",
+    "max_requests": "model.max_requests",
+    "trust_remote_code": "model.trust_remote_code",
+}
+
+
+class QueryChanges(Options):
+    """What replaces keys of a query file: an option of its own for the model, `set` for all others."""
+
+    model: QueryModel = None
+    set: Settings = ()
+    trust: TrustQuery = False
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The overrides, "model.name=" quoted for TOML; InputError if a key is given twice."""
+        given: dict[str, str] = {}
+        for name, key in MODEL_KEYS.items():
+            if self.is_given(name):
+                value = getattr(self, name)
+                given[key] = self.written(name) if value is True else f"{self.written(name)} {value}"
+        replaced = [
+            f"{MODEL_KEYS[name]}={json.dumps(getattr(self, name))}"
+            for name in MODEL_KEYS
+            if self.is_given(name)
+        ]
+        for setting in self.set:
+            key = setting.partition("=")[0].replace(" ", "")
+            written = f"{self.written('set')} {setting}"
+            if key in given:
+                raise InputError(
+                    f"{given[key]} does not apply: {written} sets {key} too; give only one of them"
+                )
+            given[key] = written
+        return (*self.set, *replaced)
+
+
+class ModelChanges(QueryChanges):
+    """These, and the options of a model behind an address or from a hub."""
+
+    endpoint: Endpoint = None
+    max_requests: MaxRequests = None
+    trust_remote_code: TrustRemoteCode = False

@@ -17,13 +17,20 @@ from trex.foundation.parse import parse_json
 from trex.foundation.words import rough_span
 from trex.query.schema import Query
 from trex.render.blender.blender_renderer import default_processes
+from trex.render.presets import PRESETS, preset_named
 from trex.runs.sessions import Counts
 from trex.worlds.costs import CPU_S
 from trex.worlds.kernels import SURROGATE
+from trex.worlds.latents import SCENES
 from trex.worlds.looks import ladder
+from trex.worlds.world import Plan
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
+LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the time
+MAX_LARGE = (
+    8  # hits that are rendered so for the page, most confident first; each costs about 5 seconds of CPU time
+)
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 START_S = 4.0  # about, until a Blender renders its first picture; each look has its own
 
@@ -65,9 +72,16 @@ def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0
     )
 
 
-def large_s(pictures: int, preset: str) -> float:
-    """The time for large pictures of hits at a preset, which one Blender renders after the search."""
-    return pictures * (CPU_S[preset] + BESIDE_S) + START_S if pictures else 0.0
+def large_s(pictures: int) -> float:
+    """The time for large pictures of hits, which one Blender renders after the search."""
+    return pictures * (CPU_S[LARGE] + BESIDE_S) + START_S if pictures else 0.0
+
+
+def most_large(plan: Plan) -> int:
+    """The most large pictures that a search of this plan renders for its page, unless it is told not to."""
+    preset = plan.query.render.preset
+    is_rendered = plan.world.form is SCENES and preset in PRESETS
+    return MAX_LARGE if is_rendered and preset_named(preset).width < preset_named(LARGE).width else 0
 
 
 def _starts(query: Query) -> int:

@@ -235,11 +235,6 @@ TABLE: dict[str, tuple[Act, str, Follow]] = {
         lambda here, said: here.bind("ask:M:instance"),
     ),
     # of a query
-    "set": (
-        lambda here: check(set="search.seed=3"),
-        r"write e\.g\. set=(\{.*\})",
-        lambda here, said: check(set=json.loads(said[1])),
-    ),
     "no question": (
         lambda here: check(question=" "),
         r'write e\.g\. question = "(.*)"',

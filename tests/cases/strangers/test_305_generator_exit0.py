@@ -93,7 +93,7 @@ def test_any_other_code_that_ends_a_command(code: object, monkeypatch: pytest.Mo
     def quits(*_: object, **__: object) -> None:
         sys.exit(code)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("trex.commands.shell.search.run_report", quits)
+    monkeypatch.setattr("trex.commands.query._report_one", quits)
     refused(trex("report", "run"), f"sys.exit({code!r})", "test_305")
 
 

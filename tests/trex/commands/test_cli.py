@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.command_line import trex
+from tests.running.command_line import refused, trex
 from tests.running.runs import leave_draws, write_query
 from trex.commands.shell.errors import exit_code
 from trex.foundation.errors import InputError, ModelError, RenderError, RunError
@@ -47,6 +47,27 @@ def test_check_for_machines(tmp_path: Path) -> None:
     assert (data["renders_at_most"], data["cheap_at_most"]) == (12 + 3 * 2, 0)
     assert data["control_at_most"] == 2 * 3 * 2
     assert data["query"]["answer"] == ["2"]
+
+
+def test_a_query_may_be_given_by_its_keys_alone(tmp_path: Path) -> None:
+    refused(trex("find"), "no query is given; give a TOML file")
+    keys = [
+        "question=How many cubes are there?",
+        "answer=1",
+        "render.preset=fake",
+        "search.prior_scenes=4",
+        "search.steps=0",
+    ]
+    result = trex(
+        "find",
+        "--model",
+        "fake",
+        *(word for key in keys for word in ("--set", key)),
+        "--out",
+        tmp_path / "run",
+    )
+    assert result.exit_code == 0, result.stderr
+    assert trex("check", tmp_path / "run" / "query.toml").exit_code == 0
 
 
 def test_a_model_on_the_command_line(tmp_path: Path) -> None:

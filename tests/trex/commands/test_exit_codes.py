@@ -170,7 +170,7 @@ def test_a_stopped_search_exits_130_whatever_the_condition(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trex.commands.shell.search.find", stop)
+    monkeypatch.setattr("trex.finding.find.find_query", stop)
     assert find(searched, "--fail-if", "found")[0] == 130
 
 

@@ -17,7 +17,7 @@ import trex
 from tests.running.runs import BANK, QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
 from trex.export.frame import draws_frame
-from trex.finding.keywords import KEYS
+from trex.finding.source import query_keywords
 from trex.inference.statistics.how_often import SampledRate
 from trex.query.schema import Query
 from trex.query.shape_cards import SHIPPED
@@ -77,14 +77,14 @@ def test_a_file_is_changed_by_keywords_and_by_set(tmp_path: Path) -> None:
 
 
 def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
-    assert set(KEYS) < set(inspect.signature(trex.find).parameters)
+    assert set(query_keywords()) < set(inspect.signature(trex.find).parameters)
     sections = {name: field.annotation for name, field in Query.model_fields.items()}
     wanted = {
         f"{name}.{key}" if hasattr(kind, "model_fields") else name
         for name, kind in sections.items()
         for key in getattr(kind, "model_fields", [""])
     }
-    assert set(KEYS.values()) == wanted
+    assert {key for key, _ in query_keywords().values()} == wanted
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,11 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
     [
         ({"quesion": "Are there any cubes?"}, "keyword 'quesion' is not known .*did you mean 'question'"),
         ({"answer": object()}, "answer = <object .* give a text, a number"),
-        ({"set": {"search.seed": 1}, "seed": 2}, "search.seed is set twice"),
-        ({"set": "search.seed=1"}, "set is not a mapping"),
+        (
+            {"set": {"search.seed": 1}, "seed": 2},
+            "set search.seed=1 does not apply: set search.seed=2 sets search.seed too",
+        ),
+        ({"set": 3}, r"set \(3, .* should be a valid string"),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
         ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
@@ -244,12 +247,6 @@ def test_a_shipped_query_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
     assert trex.check("demo").question == "How many cubes are there?", "a folder is no query"
 
 
-@pytest.mark.parametrize("name", ["out", "progress", "large"])
-def test_a_check_says_which_arguments_are_those_of_a_search(name: str) -> None:
-    with pytest.raises(trex.InputError, match=f"{name} belongs to trex.find"):
-        trex.check("demo", **{name: False})  # type: ignore[arg-type]
-
-
 def test_a_notebook_shows_a_run_escaped_with_its_pictures(found: trex.Run, tmp_path: Path) -> None:
     shown = found._repr_html_()
     assert shown.count('<img alt="') == min(len(found.hits), 8)
@@ -265,6 +262,15 @@ def test_the_report_is_written_again(found: trex.Run) -> None:
     (found.path / "report.html").unlink()
     assert found.report() == found.path / "report.html"
     assert found.report().read_bytes() == before
+
+
+def test_conditions_are_judged_from_python_as_by_the_command(found: trex.Run, tmp_path: Path) -> None:
+    junit = tmp_path / "verdicts.xml"
+    again = trex.find(out=found.path, progress=False, fail_if="found", junit=junit, **ASKED)
+    (verdict,) = again.verdicts
+    assert (verdict.condition.text, verdict.decision.name) == ("found", "FAIL") and junit.is_file()
+    with pytest.raises(trex.InputError, match=r"rate > 7. compares the rate with 7"):
+        trex.find(out=tmp_path / "run", progress=False, fail_if="rate > 7", **ASKED)
 
 
 def test_a_run_is_opened_again_and_a_folder_that_is_none_is_refused(found: trex.Run, tmp_path: Path) -> None:

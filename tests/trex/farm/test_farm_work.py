@@ -15,10 +15,8 @@ from tests.running.farm_pools import (
     undisturbed,
     work,
 )
-from tests.running.runs import draws, without_reports, write_query
+from tests.running.runs import draws, find, without_reports, write_query
 from trex.farm.workers.pool import LocalPool
-from trex.finding import find as finding
-from trex.search.progress import Silent
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -77,7 +75,7 @@ def test_nuts_too(tmp_path: Path) -> None:
     torch.set_num_threads(1)  # several on a busy machine wait for one another
     entries = add(tmp_path, [()], text=DISK)
     assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
-    finding.find(write_query(tmp_path, DISK), (), tmp_path / "whole", Silent(), lambda _: None)
+    find(write_query(tmp_path, DISK), (), tmp_path / "whole")
     assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]
 
 
@@ -87,6 +85,6 @@ def test_smc_too(tmp_path: Path) -> None:
     options = ["search.kernel=smc", "search.chains=8", "search.steps=24", "search.further=0", "answer=5"]
     entries = add(tmp_path, [options])
     assert work(tmp_path, ChaosPool(new_worker(tmp_path), 2, seed=0)).done == 1
-    finding.find(write_query(tmp_path), options, tmp_path / "whole", Silent(), lambda _: None)
+    find(write_query(tmp_path), options, tmp_path / "whole")
     assert farmed(tmp_path, entries) == [draws(tmp_path / "whole")]
     assert b'"resampled":1' in draws(tmp_path / "whole")

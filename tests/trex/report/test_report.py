@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex, trex_done
-from tests.running.runs import QUERY, SEARCHES, run, write_query
+from tests.running.runs import QUERY, SEARCHES, find, run, write_query
 from tests.serving.html_page import Page, read_page
 from trex.export.netcdf import write_netcdf
 from trex.finding.conclude import Outcome, conclude_run
-from trex.finding.find import find
 from trex.foundation.percent import percent
 from trex.pages import figures
 from trex.report import context
@@ -26,7 +25,6 @@ from trex.runs.record import CONTROL, CONTROLS
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Step, execute
 from trex.scenes.questions.truth import NO_ANSWER, true_answer
-from trex.search.progress import Silent
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +117,7 @@ def test_all_28_answers_are_there(done: Outcome) -> None:
 
 def test_what_a_user_writes_is_escaped(tmp_path: Path) -> None:
     query = write_query(tmp_path, '# <script>alert("hi")</script>\n' + QUERY)
-    done = find(query, ["search.steps=0"], tmp_path / "run", Silent(), lambda _: None)
+    done = find(query, ["search.steps=0"], tmp_path / "run")
     html = done.report.read_text(encoding="utf-8")
     assert html.count("<script") == 1  # the page's own, whose hash the policy names
     assert "&lt;script&gt;" in html

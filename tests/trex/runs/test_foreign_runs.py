@@ -10,12 +10,10 @@ import pytest
 from typer.testing import Result
 
 from tests.running.command_line import trex
-from tests.running.runs import change_manifest, run, write_query
+from tests.running.runs import change_manifest, find, run, write_query
 from tests.worlds.toy_disk import QUERY
-from trex.finding import find as finding
 from trex.query.schema import Query
 from trex.runs.trust import named_code
-from trex.search.progress import Silent
 
 SMALL = ["search.prior_scenes=40", "search.steps=6", "search.control=false"]
 CODE = """
@@ -30,7 +28,7 @@ raise ValueError("and did what it likes")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a world of one's own."""
     folder = tmp_path_factory.mktemp("disk")
-    return finding.find(write_query(folder, QUERY), SMALL, folder / "run", Silent(), lambda _: None).folder
+    return find(write_query(folder, QUERY), SMALL, folder / "run").folder
 
 
 @pytest.fixture(scope="module")

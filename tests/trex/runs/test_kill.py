@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.running.kills import ended, has_draws, in_child, kill_midway
-from tests.running.runs import QUERY, SEARCHES, draws, go_on, leave_draws, run, write_query
+from tests.running.runs import QUERY, SEARCHES, draws, find, go_on, leave_draws, run, write_query
 from tests.running.waiting import wait_for
-from trex.finding import find as finding
-from trex.search.progress import Silent
+from trex.runs.folder import is_run
 
 SEED = 20260
 
@@ -36,7 +35,7 @@ def test_a_kill_at_a_random_moment_changes_no_draw(moment: int, tmp_path: Path) 
 
 def find_in_child(out: Path, overrides: Sequence[str]) -> int:
     query = write_query(out.parent)
-    return in_child(lambda: finding.find(query, overrides, out, Silent(), lambda _: None))
+    return in_child(lambda: find(query, overrides, out))
 
 
 def kill_in_a_call(name: str, at: int, keep: int) -> None:
@@ -64,10 +63,10 @@ def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: 
 
     def work(name: str, at: int, keep: int) -> None:
         kill_in_a_call(name, at, keep)
-        if finding.is_run(out):
+        if is_run(out):
             go_on(out)
         else:
-            finding.find(query, overrides, out, Silent(), lambda _: None)
+            find(query, overrides, out)
 
     kills = 0
     for name in (
@@ -79,7 +78,7 @@ def test_a_kill_in_the_middle_of_a_write_changes_no_draw(search: str, tmp_path: 
     ):  # killed again and again, also while it resumes
         at, keep = rng.randrange(1, 6), rng.randrange(4000)
         kills += ended(in_child(lambda name=name, at=at, keep=keep: work(name, at, keep)))  # type: ignore[misc]
-        if finding.is_run(out):
+        if is_run(out):
             lines = draws(out).rpartition(b"\n")[0]
             assert whole.startswith(lines)
     assert kills >= 3

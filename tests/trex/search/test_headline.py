@@ -13,7 +13,7 @@ from tests.running.command_line import trex_done
 from tests.running.runs import QUERY, run, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import grainy_models
-from trex.commands.results.public import open_run
+from trex.commands.results.run import open_run
 from trex.finding.conclude import Outcome
 from trex.report.calibration import calibration_view
 from trex.runs.draw_log import read_draws

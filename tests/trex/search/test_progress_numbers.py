@@ -8,7 +8,8 @@ import pytest
 
 from tests.running.runs import BANK, SEARCHES, run, write_query
 from trex.finding.conclude import Outcome, renew_report
-from trex.finding.find import find, resume
+from trex.finding.find import find_query, resume
+from trex.finding.source import query_file
 from trex.runs.sessions import FILE, read_sessions
 from trex.search.progress import Status
 
@@ -30,7 +31,7 @@ class Watched:
 
 def searched(folder: Path, overrides: list[str]) -> tuple[Outcome, list[Status]]:
     watcher = Watched()
-    done = find(write_query(folder), overrides, folder / "run", watcher, lambda _: None)
+    done = find_query(query_file(write_query(folder), overrides), folder / "run", watcher, lambda _: None)
     return done, watcher.seen
 
 

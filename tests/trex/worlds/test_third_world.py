@@ -12,11 +12,10 @@ from scipy.stats import binom
 from tests.references.statistics import ALPHA
 from tests.running.command_line import trex
 from tests.running.kills import in_child, kill_midway
-from tests.running.runs import draws, go_on, leave_draws, write_query
+from tests.running.runs import draws, find, go_on, leave_draws, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import toy_disk
 from tests.worlds.toy_disk import QUERY, DiskClassifier, DiskRenderer
-from trex.finding import find as finding
 from trex.finding.conclude import Outcome
 from trex.inference.scoring import images
 from trex.inference.statistics.budget import FURTHER_LEVEL
@@ -24,14 +23,13 @@ from trex.inference.statistics.proportion import clopper_pearson
 from trex.inference.statistics.verdict import MIN_ESS
 from trex.inference.types import Floats
 from trex.mnist_models.latent import StandardNormal
-from trex.search.progress import Silent
 from trex.search.results import Results
 from trex.search.sampling.prior_plan import SPARE
 from trex.worlds.latents import identity
 
 
 def search(folder: Path, *overrides: str, name: str = "run") -> Outcome:
-    return finding.find(write_query(folder, QUERY), overrides, folder / name, Silent(), lambda _: None)
+    return find(write_query(folder, QUERY), overrides, folder / name)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +80,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
 def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -> None:
     whole, out = draws(done.folder), tmp_path / "run"
     query = write_query(tmp_path, QUERY)
-    start = partial(in_child, lambda: finding.find(query, (), out, Silent(), lambda _: None))
+    start = partial(in_child, lambda: find(query, (), out))
     kill_midway(start, out, int(0.9 * len(whole)), len(whole))
     assert draws(go_on(out).folder) == whole
 

@@ -7,7 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from trex.finding.conclude import Outcome
-from trex.finding.find import QuerySource, find_query, query_file
+from trex.finding.find import find_query
+from trex.finding.source import QuerySource, query_file
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder
 from trex.foundation.progress import Progress

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
-from trex.commands.results.searching import search
 from trex.commands.verb import with_options
 from trex.explain.causes import explained_results
 from trex.explain.options import ExplainOptions
-from trex.finding.arguments import model_argument
 from trex.finding.conclude import renew_report
-from trex.finding.find import resume as resume_search
+from trex.finding.source import model_argument
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if
 from trex.pages.notebook_html import run_html
 from trex.query.schema import Query
+from trex.runs import folder as run_folder
 from trex.runs.draw_log import check_begun, read_draws
-from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.search.hit import Hit
+from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import headline, how_often_words
 from trex.search.results import Results
 from trex.trials.options import ConfirmOptions
@@ -49,22 +49,23 @@ class Run:
     """A run folder. Its draws are read once, at their first use; `trex.open_run(run.path)` reads them again.
 
     `model` is the model object if the run was made with one; None if the model has a name. `world` reads the draws,
-    if it is the user's own and has been loaded to search.
+    if it is the user's own and has been loaded to search. `verdicts` are those on the conditions `fail_if` of a search.
     """
 
     path: Path
     model: SessionModel | None = field(default=None, repr=False)
     world: World[Latent] | None = field(default=None, repr=False)
+    verdicts: tuple[Ruling, ...] = ()
 
     @cached_property
     def manifest(self) -> Manifest:
         """What the draws depend on: query, model, renderer, versions (`run.json`)."""
-        with open_run(self.path, for_writing=False, world=self.world) as folder:
+        with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
             return folder.manifest
 
     def check_readable(self) -> None:
         """Raise RunError if there is no run in this folder, or it is of another version."""
-        open_run(self.path, for_writing=False).close()
+        run_folder.open_run(self.path, for_writing=False).close()
 
     @property
     def query(self) -> Query:
@@ -74,7 +75,7 @@ class Run:
     @property
     def is_finished(self) -> bool:
         """Whether the search has ended; `resume()` continues one that has not."""
-        with open_run(self.path, for_writing=False) as folder:
+        with run_folder.open_run(self.path, for_writing=False) as folder:
             return folder.is_finished
 
     @property
@@ -121,23 +122,24 @@ class Run:
     def results(self) -> Results:
         """Everything that the report says about the draws; RunError if there is no prior draw yet."""
         records = self._checked_records()
-        with open_run(self.path, for_writing=False, world=self.world) as folder:
+        with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
             return explained_results(folder, records)
 
     def report(self) -> Path:
         """The path of `report.html`, rewritten with all explanations and confirmations; RunError without any draw."""
         return renew_report(self.path, self.world).report
 
-    def resume(self, model: object = None, *, progress: bool = True, large: bool = False) -> Run:
+    def resume(self, model: object = None, *, progress: bool = True, large: bool = True) -> Run:
         """Continue the search to its end; a finished run is returned unchanged, with its report written again.
 
         `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
         renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
-        live_model = self._live_model(model)
-        work = partial(resume_search, self.path)
-        done = search(work, live_model, progress=progress, large=large)
-        return Run(self.path, live_model, done.manifest.world)
+        from trex.commands.query import RESUME
+
+        options = RESUME.options.checked({"run": self.path, "large": large})
+        resumed: Run = RESUME.call(options, self._live_model(model), is_shown=progress)
+        return resumed
 
     @with_options(ExplainOptions)
     def explain(
@@ -224,3 +226,10 @@ class Run:
                 "a new run"
             )
         return live_model
+
+
+def open_run(path: str | PathLike[str]) -> Run:
+    """The run in a folder, wherever it was made, finished or not; opens no model. RunError if there is none."""
+    run = Run(Path(fspath(path)))
+    run.check_readable()
+    return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +13,15 @@ from trex.commands.shell.errors import Guarded
 from trex.foundation.errors import InputError
 
 FOLDER = Path(__file__).parent.parent
-BOXES = {  # of `trex --help`: a command is the file of its name, whose first line is shown there
+BOXES = {  # of `trex --help`; a command is in the file of its name, but those on one query are in one file
     "One query": ("find", "resume", "check", "report"),
     "Why, and how often": ("explain", "confirm", "audit", "baseline", "label", "export"),
     "What follows": ("suite", "repair"),
     "Many queries": ("queue",),
     "Models and pictures": ("render", "models", "cache", "doctor"),
 }
+HOMES = dict.fromkeys(BOXES["One query"], "query")
+SUMMARY = r'def {}\([^"]*?"""(.*?)(?:\n|""")'
 RENAMED = {  # what was called otherwise before, for the error
     "work": "queue run",
     "top": "queue watch",
@@ -58,10 +61,9 @@ class Trex(Guarded):
 
 def loaded(name: str) -> Any:
     """The command of this name, as its file declares it: a verb, a function or a typer app of several commands."""
-    module = importlib.import_module(f"trex.commands.{name}")
-    if verb := getattr(module, "VERB", None):
-        return _built(name, verb.command())
-    return _built(name, module.COMMAND)
+    module = importlib.import_module(f"trex.commands.{HOMES.get(name, name)}")
+    verb = module.VERBS[name] if name in HOMES else getattr(module, "VERB", None)
+    return _built(name, verb.command() if verb else module.COMMAND)
 
 
 def renamed(name: str) -> str:
@@ -71,9 +73,10 @@ def renamed(name: str) -> str:
 
 
 def summarized(name: str, box: str) -> Any:
-    """A command with the first line of its file as its help; cannot run."""
-    with (FOLDER / f"{name}.py").open(encoding="utf-8") as file:
-        return _built(name, lambda: None, file.readline().strip().strip('"'), box)
+    """A command with the first line of its documentation as its help, or that of its file; cannot run."""
+    text = (FOLDER / f"{HOMES.get(name, name)}.py").read_text(encoding="utf-8")
+    found = re.search(SUMMARY.format(name), text) if name in HOMES else None
+    return _built(name, lambda: None, found[1] if found else text.partition("\n")[0].strip('"'), box)
 
 
 def _built(name: str, declared: Any, help: str | None = None, box: str | None = None) -> Any:

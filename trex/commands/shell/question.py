@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex.commands.shell.result import print_result
+from trex.commands.shell.result import Printed
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse, phrase
 from trex.scenes.questions.family_forms import family_of
@@ -11,8 +11,8 @@ from trex.scenes.questions.program_words import program_lines
 from trex.scenes.questions.programs import Program, possible_answers
 
 
-def run_check_question(text: str, as_json: bool) -> None:
-    """Read a question and print its family, answers and program, and the question as `trex` itself words it."""
+def read_question(text: str) -> Printed:
+    """A question's family, answers, program and usual wording; InputError if it is none."""
     program = parse(text)
     family, ours, answers = family_of(program), _phrased(program), possible_answers(program)
     document = {
@@ -34,7 +34,7 @@ def run_check_question(text: str, as_json: bool) -> None:
         f"answers   {', '.join(answers)}",
         *(f"{'program' if at == 0 else '':8}  {line}" for at, line in enumerate(program_lines(program))),
     ]
-    print_result(document, "\n".join(lines), as_json)
+    return Printed(document, "\n".join(lines))
 
 
 def _phrased(program: Program) -> str | None:

@@ -20,7 +20,7 @@ from typer.testing import Result
 
 from tests.running.command_line import trex
 from tests.running.kills import ended, in_child
-from tests.running.runs import QUERY, write_query
+from tests.running.runs import QUERY, find, write_query
 from trex.farm.queue import add as queue_add
 from trex.farm.queue import clean, queue, rebuild
 from trex.farm.queue.entry import Entry
@@ -29,14 +29,12 @@ from trex.farm.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued
 from trex.farm.queue.requests import QueueRequest, queue_requests
 from trex.farm.queue.sweep import combinations
 from trex.farm.workers.worlds import IncompatibleWorker, Worlds
-from trex.finding import find
 from trex.finding.find import manifest_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.query.shipped import QUERIES
 from trex.runs.folder import FINISHED, REPORT, RunFolder, begin, is_run, open_run
 from trex.runs.trust import check_made_here, named_code
-from trex.search.progress import Silent
 
 SEEDS = "search.seed=0..3"
 
@@ -161,9 +159,7 @@ def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_pa
     path, queued = runs / one.folder, read_queued(runs / one.folder)
     world = open_queued(path).open()
     begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides)).close()
-    plain = find.find(
-        tmp_path / "query.toml", ["search.seed=1"], tmp_path / "plain", Silent(), lambda _: None
-    )
+    plain = find(tmp_path / "query.toml", ["search.seed=1"], tmp_path / "plain")
     ours, theirs = (open_run(each, for_writing=False) for each in (path, plain.folder))
     assert ours.query_text == theirs.query_text
     assert ours.manifest == theirs.manifest.model_copy(update={"source": str(tmp_path / "query.toml")})
