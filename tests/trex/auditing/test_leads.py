@@ -70,6 +70,7 @@ def test_a_question_that_few_scenes_answer_is_not_searched_for(monkeypatch: pyte
     assert hint(0.7) == ()
 
 
+@pytest.mark.slow
 def test_each_lead_is_a_sound_query_and_the_first_are_searched_for(tmp_path: Path) -> None:
     out, bank = tmp_path / "audit", tmp_path / "bank"
     words = (*ARGUMENTS, "--bank", bank, "--out", out, "--json")

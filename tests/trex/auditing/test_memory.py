@@ -6,6 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.trex.auditing.in_memory import swept
 from tests.trex.auditing.planted_models import CAP, as_it_is
@@ -36,6 +37,7 @@ def write(path: Path, known: Rows) -> None:
             log.append(rows)
 
 
+@pytest.mark.slow
 def test_one_hundred_thousand_questions_fit_into_little_memory(tmp_path: Path) -> None:
     """Reading the log back, the table of questions and the bounds; pictures and scenes are not held."""
     one = swept(as_it_is, CAP, n=12)

@@ -69,6 +69,7 @@ def test_the_first_family_names_the_planted_conditions(
     assert share > 0.8
 
 
+@pytest.mark.slow
 def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere", severity=SEVERITY)
     assert found[0].words == "A metal cylinder less than 60% visible is taken for a cube."
@@ -82,6 +83,7 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     assert found[0].harm == pytest.approx(7.0 * found[0].rate * found[0].confidence)
 
 
+@pytest.mark.slow
 def test_blue_beside_green(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, blue_beside_green_is_swapped, revoked="gray brown purple cyan yellow")
     said = {
@@ -93,6 +95,7 @@ def test_blue_beside_green(tmp_path: Path) -> None:
     assert all(one.is_confirmed and one.stays.count == one.stays.of > 0 for one in found[:2])
 
 
+@pytest.mark.slow
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, as_it_is, CAP)
     assert "whose true answer is at least 3" in found[0].words and found[0].is_confirmed

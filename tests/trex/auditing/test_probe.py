@@ -78,6 +78,7 @@ def shares(rows: list[Probed]) -> dict[str, Proportion]:
     return probe_shares(rows)
 
 
+@pytest.mark.slow
 def test_a_fault_without_exception_fails_in_each_way(tmp_path: Path) -> None:
     rows, rendered = probed(tmp_path, small_things_at_the_back_are_missed, BACK, 4)
     found = shares(rows)
@@ -88,6 +89,7 @@ def test_a_fault_without_exception_fails_in_each_way(tmp_path: Path) -> None:
     assert rendered and all(holds)
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_too_wide_fails_less(tmp_path: Path) -> None:
     """Small objects are missed at the back alone: of scenes that keep only "small", some do not fail."""
     rows, _ = probed(tmp_path, small_things_at_the_back_are_missed, SMALL, 8)
@@ -106,6 +108,7 @@ def test_another_camera_keeps_the_conditions_on_it(tmp_path: Path) -> None:
     assert shares(rows)["camera"].value == 1.0 and shares(rows)["camera"].of == 3
 
 
+@pytest.mark.slow
 def test_stopped_anywhere_or_extended_later_it_makes_the_same_probes(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     whole, _ = probed(tmp_path / "one", small_things_at_the_back_are_missed, BACK, 2)

@@ -225,6 +225,7 @@ def taken_for_cubes() -> tuple[Swept, Family]:
     return one, families_of(one)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at_look", "stays"), [(cube, True), (other, False), (None, False)])
 def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
     at_look: See | None, stays: bool, tmp_path: Path
@@ -244,6 +245,7 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
         assert {row.variants.noise for row in log.values if row.stays} <= {None, 1.0}
 
 
+@pytest.mark.slow
 def test_a_sentence_that_names_no_value_is_borne_out_by_any(tmp_path: Path) -> None:
     one, family = taken_for_cubes()
     (seen, *_) = in_held_out([family.wider], situations(one.held_out, one.asker))
@@ -253,6 +255,7 @@ def test_a_sentence_that_names_no_value_is_borne_out_by_any(tmp_path: Path) -> N
         assert sum(row.stays for row in log.values) >= 4  # a question about cubes may not tell
 
 
+@pytest.mark.slow
 def test_an_audit_whose_halves_differ_confirms_no_value_that_its_examples_contradict(tmp_path: Path) -> None:
     """End to end: the objects are cubes to it in the half that makes the rules, and mostly not in the other half."""
     first = {facts.scene.objects for facts in scenes(FEW)[0][MADE]}

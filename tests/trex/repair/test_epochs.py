@@ -48,6 +48,7 @@ def only_sweep(found: CorrectResult, weight: float) -> tuple[int | None, dict[st
     return model.epoch, model.right
 
 
+@pytest.mark.slow
 def test_the_best_epoch_has_the_weights_of_a_training_that_ends_there(tmp_path: Path) -> None:
     loaded = judged_the_other_way()
     path = labelled_folder(tmp_path / "r", toy())

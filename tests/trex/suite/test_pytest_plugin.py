@@ -57,6 +57,7 @@ def call_pytest(project: Path, *options: str) -> tuple[int, str]:
 ASK = ("--trex-suite", "suite", "--trex-model", "fake")
 
 
+@pytest.mark.slow
 def test_one_test_a_scene_and_known_failures_are_expected(project: Path) -> None:
     n = len(keys(project))
     code, out = call_pytest(project, *ASK)
@@ -72,6 +73,7 @@ def test_a_scene_that_the_last_run_had_right_fails(project: Path) -> None:
     assert (project / "j.xml").is_file()
 
 
+@pytest.mark.slow
 def test_rendered_scenes_are_compared_with_the_last_run_of_their_look(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +94,7 @@ def test_rendered_scenes_are_compared_with_the_last_run_of_their_look(
         assert code == 4 and words in out, out
 
 
+@pytest.mark.slow
 def test_a_damaged_suite_and_a_missing_model_are_usage_errors(project: Path) -> None:
     code, out = call_pytest(project, *ASK[:2])
     assert code == 4 and "--trex-model belong together" in out, out

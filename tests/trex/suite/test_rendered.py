@@ -133,6 +133,7 @@ def test_the_stored_pictures_need_no_renderer(
     assert n_rendered() == 0 and not cache.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.blender
 def test_blender_gives_the_stored_pictures_again(tmp_path: Path) -> None:
     """The fake model sees no color in Blender's pictures, so that it says 0 of every scene."""

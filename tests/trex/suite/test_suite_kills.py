@@ -57,12 +57,14 @@ def check_add(searched: Path, made: Path, folder: Path) -> int:
     return absent
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_a_batch_whole_or_absent_and_the_same_command_makes_it(
     searched: Path, made: Path, tmp_path: Path
 ) -> None:
     assert check_add(searched, made, tmp_path) >= MOMENTS - 2
 
 
+@pytest.mark.slow
 def test_a_batch_that_grows_in_its_place_is_noticed(
     searched: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def hits(done: Checkpoint[Latent]) -> float:
     return float(np.mean([TARGET.is_hit(draw.state.log_probs) for draw in done.draws]))
 
 
+@pytest.mark.slow
 def test_it_reaches_a_mass_of_about_a_thousandth_where_most_plain_chains_of_the_budget_do_not() -> None:
     for seed in range(6):
         smc = raised(seed)
@@ -74,6 +75,7 @@ def exact_mean() -> float:
     return float(above / all_)
 
 
+@pytest.mark.slow
 def test_draws_after_warmup_are_the_targets_and_those_before_are_not() -> None:
     kept, planted = [], []
     for seed in range(20, 36):
@@ -140,6 +142,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return run(tmp_path_factory.mktemp("smc"), SMC)
 
 
+@pytest.mark.slow
 def test_a_search_by_smc_finds_and_counts_what_it_rendered(done: Outcome) -> None:
     rows = read_draws(done.folder / "draws.jsonl")
     copies = [row for row in rows if row.is_copy]

@@ -85,6 +85,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -
     assert draws(go_on(out).folder) == whole
 
 
+@pytest.mark.slow
 def test_every_command_takes_it_or_says_why_not(done: Outcome, tmp_path: Path) -> None:
     run, query = done.folder, write_query(tmp_path, QUERY)
     assert trex("report", run).exit_code == 0
@@ -146,6 +147,7 @@ NUTS = ["search.kernel=nuts", "search.warmup=28", "search.steps=34", "search.cha
         "target.width=0.2"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     done = search(tmp_path, *NUTS)
     whole = draws(done.folder)
@@ -160,6 +162,7 @@ def test_nuts_runs_in_it_and_a_cut_run_goes_on_to_the_same_bytes(tmp_path: Path)
     assert draws(go_on(done.folder).folder) == whole
 
 
+@pytest.mark.slow
 def test_the_depth_of_its_trajectories_is_bounded(tmp_path: Path) -> None:
     deepest = {}
     for bound in (2, 10):
@@ -202,6 +205,7 @@ def test_nuts_is_refused_unless_the_prior_is_standard_normal(
 COMMON = ["search.further=20000", "search.steps=2000"]
 
 
+@pytest.mark.slow
 def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_path: Path) -> None:
     """The rate is that of the further draws alone; a run cut among them goes on to the same bytes."""
     done = search(tmp_path, *COMMON)

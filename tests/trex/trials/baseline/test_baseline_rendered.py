@@ -152,6 +152,7 @@ def two_queries(folder: Path) -> list[Path]:
     return [write_query(folder, QUERY, "a.toml"), write_query(folder, other, "b.toml")]
 
 
+@pytest.mark.slow
 def test_clevrs_world_is_shared_and_each_querys_own_is_not(tmp_path: Path, counted: Counted) -> None:
     queries = two_queries(tmp_path)
     own = baselines(tmp_path, queries)
