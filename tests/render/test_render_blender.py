@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def unbroken() -> list[Picture]:
+def unbroken(slow: None) -> list[Picture]:
     with BlenderRenderer("draft", "cpu", threads=1) as blender:
         return blender.render(prior_scenes(3))
 
@@ -42,7 +42,6 @@ def check_same(pictures: Sequence[Picture], expected: Sequence[Picture]) -> None
         assert np.array_equal(picture.pixels, other.pixels) and np.array_equal(picture.mask, other.mask)
 
 
-@pytest.mark.slow
 def test_bits_do_not_depend_on_processes_threads_or_what_came_before(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", CLEVR.introduce(CONE), processes=2, threads=2) as blender:
         pictures = blender.render([*prior_scenes(3), crowd(14), *reversed(prior_scenes(3))])
@@ -68,7 +67,6 @@ def test_one_thread_is_one_thread_on_any_core() -> None:
     assert counts[0] < counts[1]
 
 
-@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing(unbroken: list[Picture]) -> None:
     rng = np.random.default_rng(4)
     with BlenderRenderer("draft", "cpu") as blender:
@@ -85,7 +83,6 @@ def kill_all(blender: BlenderRenderer) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.slow
 def test_a_process_that_stops_is_replaced(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "cpu", timeout_s=4.0) as blender:
         blender.render(prior_scenes(3)[:1])
@@ -209,7 +206,6 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         blender.render(prior_scenes(3)[:1])
 
 
-@pytest.mark.slow
 @pytest.mark.gpu
 def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Picture]) -> None:
     with BlenderRenderer("draft", "auto") as blender:

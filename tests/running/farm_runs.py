@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -57,10 +56,3 @@ def line_of(text: str, part: str) -> str:
     """The one line that holds this."""
     (line,) = (line for line in text.splitlines() if part in line)
     return line
-
-
-def as_object(text: str) -> dict[str, object]:
-    """JSON that is an object."""
-    found = json.loads(text)
-    assert isinstance(found, dict)
-    return found

@@ -93,3 +93,9 @@ def shaped_server(shape: Shape) -> Iterator[Shaped]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def shares(answer: Answer | Shape, samples: int = 0) -> dict[str, float]:
+    """The probabilities of the answers that a server's reply, or its shape, gives, above 1%."""
+    with shaped_server(answer if callable(answer) else lambda _: answer) as server:
+        return server.shares(samples)

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import Result
 
 from tests.references.official_clevr import data_file
-from tests.running.command_line import refused, trex, trex_done
+from tests.running.command_line import refused, trex
 from tests.worlds.baseline_worlds import pixels_with, scene_with, write_query
 from tests.worlds.clevr_folders import (
     COUNT,
@@ -49,6 +50,7 @@ from trex.trials.baseline.baseline import ScoredExample, is_mistake
 from trex.trials.verify import LoggedAnswers, by_type
 
 VAL = "questions/CLEVR_val_questions.json"
+HUMAN = "What would you call the thing that looks like a coin?"
 
 
 def asked(data: Path, *splits: str) -> AskedFolder:
@@ -64,6 +66,15 @@ def told(data: Path) -> dict[str, str]:
     folder = ClevrFolder(data, (), CLEVR)
     list(folder)
     return dict(folder.problems)
+
+
+def verified(data: Path, *more: str) -> Result:
+    return trex("models", "verify", "fake", "--dataset", data, *more)
+
+
+def explained(data: Path, picture: str, *more: object) -> Result:
+    words = ("--question", COUNT, "--model", "fake", "--preset", "fake")
+    return trex("explain", "--dataset", data, "--image", picture, *words, *more)
 
 
 # Answers.
@@ -168,6 +179,40 @@ def test_the_generator_s_own_questions_are_read_to_the_last_one(tmp_path: Path) 
     assert found.notes[0].startswith("882 questions have no complete program")
 
 
+def without_programs(data: Path, *texts: str, **more: object) -> None:
+    """Questions with answers alone, the form of CLEVR-Humans; those with a text ask that."""
+    records = [
+        {key: value for key, value in record.items() if key != "program"}
+        | ({"question": text} if text else {})
+        | more
+        for record, text in zip(question_records(2, "val"), texts, strict=True)
+    ]
+    write(data / VAL, "questions", records)
+
+
+def test_questions_without_programs_are_read_if_they_have_a_form_of_clevr(tmp_path: Path) -> None:
+    """The others are counted, and the first is named."""
+    data = official(tmp_path / "d")
+    without_programs(data, "", "", "", "")
+    found = json.loads(verified(data, "--json").stdout)
+    assert found["official"]["count"]["right"] == found["official"]["count"]["of"] == 2
+    assert found["skipped"] == 0
+    assert found["notes"][0].startswith("4 questions have no complete program and were read as English")
+    without_programs(data, "", HUMAN, "", HUMAN)
+    found = json.loads(verified(data, "--json").stdout)
+    assert (found["official"]["all"]["of"], found["skipped"]) == (2, 2)
+    note = next(note for note in found["notes"] if "not read" in note)
+    assert note.startswith("2 questions have no program and are not read")
+    assert f"{VAL}: question 1".removeprefix("questions/") in note and "coin" in note
+
+
+@pytest.mark.parametrize("program", [None, [], ""])
+def test_nothing_but_questions_that_cannot_be_read_is_refused(program: object, tmp_path: Path) -> None:
+    data = official(tmp_path / "d")
+    without_programs(data, HUMAN, HUMAN, HUMAN, HUMAN, program=program)
+    refused(verified(data), "4 questions have no program", "CLEVR_val_questions.json: question 0", "coin")
+
+
 @pytest.mark.parametrize("name", ["CLEVR-Humans-val.json", "CLEVR_val_questions_with_ans.jsonl", "all.jsonl"])
 def test_files_of_questions_by_other_names(name: str, tmp_path: Path) -> None:
     """CLEVR-Humans (clevr-iep); JSON Lines as shikra's configurations name them."""
@@ -242,6 +287,14 @@ def lines(path: Path, records: list[dict[str, object]], end: str) -> None:
     path.write_text("\n".join(map(json.dumps, records)) + end)
 
 
+def changed(data: Path, records: list[dict[str, object]], *texts: str) -> None:
+    """The file of scenes with other texts: each first one becomes the one after it."""
+    text = json.dumps(records)
+    for old, new in zip(texts[::2], texts[1::2], strict=True):
+        text = text.replace(old, new)
+    write(data / "scenes/CLEVR_val_scenes.json", "scenes", json.loads(text))
+
+
 LAYOUTS: dict[str, Callable[[Path, list[dict[str, object]]], object]] = {
     "a scene a file in a folder a split": lambda data, records: [
         lines(data / f"scenes/val/{i}.json", [record], "") for i, record in enumerate(records)
@@ -253,14 +306,7 @@ LAYOUTS: dict[str, Callable[[Path, list[dict[str, object]]], object]] = {
     "twice": lambda data, records: [
         write(data / f"scenes/{name}.json", "scenes", records) for name in ("CLEVR_val_scenes", "copy")
     ],
-    "jpg in the records": lambda data, records: write(
-        data / "scenes/CLEVR_val_scenes.json",
-        "scenes",
-        [
-            record | {"image_filename": str(record["image_filename"]).replace("png", "jpg")}
-            for record in records
-        ],
-    ),
+    "jpg in the records": lambda data, records: changed(data, records, ".png", ".jpg"),
     "a split in no record": lambda data, records: write(
         data / "CLEVR_scenes.json",
         "scenes",
@@ -269,11 +315,7 @@ LAYOUTS: dict[str, Callable[[Path, list[dict[str, object]]], object]] = {
     "the generator's split, filed under another": lambda data, records: write(
         data / "scenes/CLEVR_val_scenes.json", "scenes", [record | {"split": "new"} for record in records]
     ),
-    "capitals": lambda data, records: write(
-        data / "scenes/CLEVR_val_scenes.json",
-        "scenes",
-        json.loads(json.dumps(records).replace('"cube"', '"Cube"').replace('"red"', '"RED"')),
-    ),
+    "capitals": lambda data, records: changed(data, records, '"cube"', '"Cube"', '"red"', '"RED"'),
 }
 
 
@@ -347,19 +389,7 @@ def test_another_picture_s_damage_does_not_block_an_explanation(tmp_path: Path) 
     first, second = scene_records(2, "val")
     write(data / "scenes/CLEVR_val_scenes.json", "scenes", [second | {"objects": 3}, first])
     assert read_official(data, "CLEVR_val_000000")[0].scene.objects == scene_with(1).objects
-    words = (
-        "--dataset",
-        data,
-        "--question",
-        COUNT,
-        "--model",
-        "fake",
-        "--preset",
-        "fake",
-        "--out",
-        tmp_path / "x",
-    )
-    trex_done("explain", "--image", "CLEVR_val_000000", *words)
+    assert explained(data, "CLEVR_val_000000", "--out", tmp_path / "x").exit_code == 0
 
 
 def test_pixel_coordinates_of_a_smaller_picture(tmp_path: Path) -> None:
@@ -387,7 +417,7 @@ def test_the_generator_s_default_size_is_refused_with_what_to_do(tmp_path: Path)
     for path in (data / "images").iterdir():
         Image.new("RGBA", (320, 240)).save(path)
     advice = ("CLEVR_new_000000.png", "320x240", "--width 480 --height 320")
-    refused(trex("models", "verify", "fake", "--dataset", data), *advice)
+    refused(verified(data), *advice)
     query = write_query(tmp_path)
     refused(trex("baseline", query, "--dataset", data, "--out", tmp_path / "out"), *advice)
 
@@ -395,8 +425,7 @@ def test_the_generator_s_default_size_is_refused_with_what_to_do(tmp_path: Path)
 def test_a_folder_too_high_or_too_deep_is_answered_with_the_right_one(tmp_path: Path) -> None:
     data = official(tmp_path / "above/CLEVR_v1.0")
     for given in (data.parent, data / "images"):
-        result = trex("models", "verify", "fake", "--dataset", given)
-        refused(result, "no images/", str(data))
+        refused(verified(given), "no images/", str(data))
     assert len(asked(data).pictures) == 2
 
 
@@ -404,7 +433,7 @@ def test_folders_without_png_say_what_they_hold(tmp_path: Path) -> None:
     data = official(tmp_path / "d")
     for path in (data / "images/val").iterdir():
         path.rename(path.with_suffix(".jpg"))
-    refused(trex("models", "verify", "fake", "--dataset", data), "2 of .jpg", "val/CLEVR_val_00000")
+    refused(verified(data), "2 of .jpg", "val/CLEVR_val_00000")
 
 
 def test_pictures_too_deep_are_told_from_none(tmp_path: Path) -> None:
@@ -412,9 +441,7 @@ def test_pictures_too_deep_are_told_from_none(tmp_path: Path) -> None:
     (data / "images/val").rename(data / "images/moved")
     (data / "images/val").mkdir()
     (data / "images/moved").rename(data / "images/val/0")
-    refused(
-        trex("models", "verify", "fake", "--dataset", data), "holds no PNG, but val/0 does, which is too deep"
-    )
+    refused(verified(data), "holds no PNG, but val/0 does, which is too deep")
 
 
 def test_an_ending_in_capitals_is_the_same_ending(tmp_path: Path) -> None:
@@ -426,17 +453,12 @@ def test_an_ending_in_capitals_is_the_same_ending(tmp_path: Path) -> None:
 
 def test_splits_of_a_flat_folder_and_missing_questions(tmp_path: Path) -> None:
     data = generated(tmp_path / "output")
-    refused(
-        trex("models", "verify", "fake", "--dataset", data, "--split", "val"),
-        "has no splits",
-        "drop --split val",
-    )
+    refused(verified(data, "--split", "val"), "has no splits", "drop --split val")
     (data / "CLEVR_questions.json").unlink()
-    refused(trex("models", "verify", "fake", "--dataset", data), "no file of questions", "questions/*.json")
+    refused(verified(data), "no file of questions", "questions/*.json")
     (data / "CLEVR_scenes.json").unlink()
     shutil.rmtree(data / "scenes")
-    words = ("--question", COUNT, "--model", "fake", "--preset", "fake")
-    refused(trex("explain", "--dataset", data, "--image", "CLEVR_new_000000", *words), "no file of scenes")
+    refused(explained(data, "CLEVR_new_000000"), "no file of scenes")
 
 
 def test_no_link_leads_out_but_whole_folders_may_be_linked(tmp_path: Path) -> None:
@@ -522,13 +544,9 @@ def test_what_a_picture_loses_is_said_once_with_the_first_file(kind: str, tmp_pa
     ((file, what),) = told(data).items()
     assert file == "images/val/CLEVR_val_000001.png"
     assert what.startswith("2 pictures have") and words in what
-    found = json.loads(trex_done("models", "verify", "fake", "--dataset", data, "--json").stdout)
-    (note,) = found["notes"]
+    (note,) = json.loads(verified(data, "--json").stdout)["notes"]
     assert words in note and note.endswith("the first: images/val/CLEVR_val_000001.png")
-    out = tmp_path / "out"
-    asking = ("--question", COUNT, "--model", "fake", "--preset", "fake", "--out", out)
-    done = trex_done("explain", "--dataset", data, "--image", "CLEVR_val_000001", *asking)
-    assert words in done.stdout
+    assert words in explained(data, "CLEVR_val_000001", "--out", tmp_path / "out").stdout
 
 
 @pytest.mark.parametrize("depth", [2, 4, 16])
@@ -582,7 +600,7 @@ def test_a_turned_picture_is_refused_as_its_meaning_is_open(tmp_path: Path) -> N
     path = data / "images/val/CLEVR_val_000001.png"
     path.write_bytes(encoded(RGB, exif=TURNED))
     assert "EXIF orientation 3" in told(data)["images/val/CLEVR_val_000001.png"]
-    refused(trex("models", "verify", "fake", "--dataset", data), "CLEVR_val_000001.png", "save it upright")
+    refused(verified(data), "CLEVR_val_000001.png", "save it upright")
     path.write_bytes(encoded(RGB, exif=UPRIGHT))
     assert told(data) == {}
 

@@ -1,4 +1,4 @@
-"""Probabilities computed with 16 bits are probabilities, in every row and not only in those of the probe pictures."""
+"""Probabilities computed with 16 bits, or cut to two decimals, are probabilities, in every row."""
 
 from __future__ import annotations
 
@@ -46,3 +46,10 @@ def test_tensors_are_taken_as_they_come() -> None:
     bound = AdaptedModel("m", answerer).bind(Question("Is it?", ()))
     given = np.random.default_rng(1).random((3, 20, 30, 3), np.float32)
     np.testing.assert_allclose(np.exp(bound.log_probs(given)).sum(axis=1), 1)
+
+
+def test_a_service_with_16_bits_or_two_decimals_is_accepted() -> None:
+    """InternLM/lmdeploy#1239: a bfloat16 softmax does not add up to 1."""
+    for row in ([0.33, 0.33, 0.33], [0.50390625, 0.25, 0.25]):
+        found = checked("http://host/vqa", np.array([row]), 1, ["0", "1", "2"])
+        assert found.sum() == pytest.approx(1.0, abs=1e-12)

@@ -42,7 +42,6 @@ def whole(slow: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
     return folder / "whole", folder / "bank", carried_out(folder / "whole", folder / "bank")
 
 
-@pytest.mark.slow
 def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str, object]]) -> None:
     folder, _, told = whole
     page = (folder / "report.html").read_text()
@@ -52,7 +51,6 @@ def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str,
     assert told["not_found"] and "kinds of confident mistakes that were looked for" in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lines", [0, 17, 31])
 def test_cut_anywhere_it_ends_in_the_same_bytes(
     whole: tuple[Path, Path, dict[str, object]], tmp_path: Path, lines: int
@@ -69,7 +67,6 @@ def test_cut_anywhere_it_ends_in_the_same_bytes(
     assert tree(tmp_path / "cut") == tree(folder)
 
 
-@pytest.mark.slow
 def test_a_finished_audit_is_only_read(whole: tuple[Path, Path, dict[str, object]]) -> None:
     folder, bank, told = whole
     before = tree(folder)
@@ -91,7 +88,6 @@ def linked(folder: Path) -> None:
     (folder / "pictures").symlink_to(folder.parent / "elsewhere")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [(changed, "line 1, was changed"), (damaged, "audit.json is damaged"), (linked, "is a symbolic link")],
@@ -108,7 +104,6 @@ def test_a_folder_that_was_tampered_with_is_named(
     refused(trex(*ARGUMENTS, "--bank", bank, "--out", tmp_path / "copy"), words)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -153,7 +148,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.slow
 def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
     whole: tuple[Path, Path, dict[str, object]], tmp_path: Path
 ) -> None:
@@ -190,7 +184,6 @@ def of_kinds(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "audit"
 
 
-@pytest.mark.slow
 def test_questions_of_the_chosen_kinds_and_families_alone_are_asked(of_kinds: Path) -> None:
     lines = map(json.loads, (of_kinds / "swept.jsonl").read_text().splitlines())
     asked = {FAMILIES[answer["family"]] for line in lines for answer in line["answers"]}
@@ -202,7 +195,6 @@ def test_questions_of_the_chosen_kinds_and_families_alone_are_asked(of_kinds: Pa
     assert "of these kinds or families alone: compare_integer, zero_hop/count" in page
 
 
-@pytest.mark.slow
 def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
     """In another order it is the same one."""
     carried_out(of_kinds, of_kinds.parent / "bank", *KINDS[2:], *KINDS[:2])

@@ -62,7 +62,6 @@ def only(suite: Path) -> Batch:
     return batch
 
 
-@pytest.mark.slow
 def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None:
     before = tree(made.path)
     told = json.loads(
@@ -76,7 +75,6 @@ def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None
     }
 
 
-@pytest.mark.slow
 def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
     made: package.AuditResult, tmp_path: Path
 ) -> None:
@@ -89,7 +87,6 @@ def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
     assert tree(folder) == tree(made.path)
 
 
-@pytest.mark.slow
 def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
     page = made.page.read_text()
     families = [one for one in made.document()["families"] if one["confirmed"]]  # type: ignore[attr-defined]
@@ -115,7 +112,6 @@ def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_each_confirmed_family_is_a_failed_case(made: package.AuditResult) -> None:
     root = ElementTree.parse(made.path.parent / "audit.xml").getroot()
     failed = {case.get("name") for case in root.iter("testcase") if case.find("failure") is not None}
@@ -124,7 +120,6 @@ def test_each_confirmed_family_is_a_failed_case(made: package.AuditResult) -> No
     assert skipped == {one.words for one in made.rejected}
 
 
-@pytest.mark.slow
 def test_its_junit_file_is_valid(made: package.AuditResult) -> None:
     check_valid(made.path.parent / "audit.xml")
 
@@ -140,7 +135,6 @@ def test_an_audit_without_a_family_is_one_case_that_passed(tmp_path: Path) -> No
     assert not (tmp_path / "suite").exists()
 
 
-@pytest.mark.slow
 def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
     made: package.AuditResult, suite: Path
 ) -> None:
@@ -167,7 +161,6 @@ def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) ->
     assert [one.answer for one in results] == [one.answer for one in only(suite).content.scenes]
 
 
-@pytest.mark.slow
 def test_adding_an_audit_again_adds_nothing(made: package.AuditResult, suite: Path) -> None:
     before = tree(suite)
     told = json.loads(trex("suite", "add", made.path, "--to", suite, "--json").stdout)
@@ -175,7 +168,6 @@ def test_adding_an_audit_again_adds_nothing(made: package.AuditResult, suite: Pa
     assert tree(suite) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["picture", "scene", "unfinished"])
 def test_a_damaged_audit_is_refused_and_nothing_is_written(
     made: package.AuditResult, tmp_path: Path, what: str
@@ -196,7 +188,6 @@ def test_a_damaged_audit_is_refused_and_nothing_is_written(
     assert not (tmp_path / "suite").exists()
 
 
-@pytest.mark.slow
 def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
     told = json.loads(
         trex(

@@ -135,12 +135,11 @@ def conditions_in(facts: Facts) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_
 
 
 @pytest.fixture(scope="module")
-def miscounted() -> Swept:
+def miscounted(slow: None) -> Swept:
     """A model that counts one too few by chance, in three of ten counts above 0."""
     return swept_of(lambda book: Miscounting(book, as_it_is), FEW)
 
 
-@pytest.mark.slow
 def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path: Path) -> None:
     wrong = sum(len(one.mistakes) for _, one in (*miscounted.training, *miscounted.held_out))
     assert wrong > 60
@@ -149,7 +148,6 @@ def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path:
     assert held == 0.0
 
 
-@pytest.mark.slow
 def test_against_all_questions_it_would_be_one(
     miscounted: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,7 +167,6 @@ def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:
     return found
 
 
-@pytest.mark.slow
 def test_fresh_scenes_are_none_of_the_others(whole: tuple[Path, Path]) -> None:
     numbers = [
         [json.loads(line)["scene"] for line in (whole[0] / name).read_text().splitlines()]
@@ -176,7 +175,6 @@ def test_fresh_scenes_are_none_of_the_others(whole: tuple[Path, Path]) -> None:
     assert numbers == [[*range(80)], [*range(80, 120)]]
 
 
-@pytest.mark.slow
 def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     page, told = (whole[0] / "report.html").read_text(), json.loads((whole[0] / "report.json").read_text())
     assert told["fresh"]["scenes"] == 40 and "40 fresh scenes" in told["headline"]
@@ -189,7 +187,6 @@ def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
     assert "both sets of rules hold the same or leave out the same" in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ("--fresh", "21")])
 def test_fresh_scenes_can_be_asked_for_later(
     whole: tuple[Path, Path], tmp_path: Path, before: tuple[str, ...]
@@ -202,7 +199,6 @@ def test_fresh_scenes_can_be_asked_for_later(
     assert tree(tmp_path / "audit") == tree(whole[0]), "what is there is told of without the option, too"
 
 
-@pytest.mark.slow
 def test_cut_among_the_fresh_scenes_it_ends_in_the_same_bytes(
     whole: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ def prior_scenes(n: int, seed: int) -> list[Scene]:
 
 
 @pytest.fixture(scope="module")
-def prior() -> list[Scene]:
+def prior(slow: None) -> list[Scene]:
     return prior_scenes(300, SEED)
 
 
@@ -56,7 +56,6 @@ def rows(found: Enrichment, kind: Kind) -> list[Enriched]:
     return [row for row in found.rows if row.kind == kind]
 
 
-@pytest.mark.slow
 def test_the_planted_cause_comes_first(prior: list[Scene]) -> None:
     found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
@@ -94,18 +93,15 @@ def alarms(per_chain: int, counted_apart: bool, prior: list[Scene]) -> int:
 MAX_ALARMS = int(stats.binom.isf(ALPHA, 16, 0.05))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("per_chain", [1, 6])
 def test_chance_names_nothing(per_chain: int, prior: list[Scene]) -> None:
     assert alarms(per_chain, False, prior) <= MAX_ALARMS
 
 
-@pytest.mark.slow
 def test_draws_of_one_chain_counted_as_independent_name_what_is_not_there(prior: list[Scene]) -> None:
     assert alarms(6, True, prior) > MAX_ALARMS  # planted
 
 
-@pytest.mark.slow
 def test_rows_taken_one_by_one_name_what_is_not_there(prior: list[Scene]) -> None:
     found = [without_a_cause(SEED + 100 + k, 1, False, prior) for k in range(12)]
     assert sum(any(row.p_value < 0.05 for row in one.rows) for one in found if one) >= 9  # planted
@@ -116,7 +112,6 @@ def shares_a_word(description: tuple[Condition, ...]) -> bool:
     return bool(set(description) & set(CAUSE))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 16])
 def test_a_planted_cause_of_few_families_is_named_and_little_else(n: int, prior: list[Scene]) -> None:
     wrong = right = 0
@@ -226,13 +221,11 @@ def test_descriptions_name_what_may_occur() -> None:
     assert len(found) == len(set(found))
 
 
-@pytest.mark.slow
 def test_nothing_to_compare_is_none(prior: list[Scene]) -> None:
     assert enriched([], prior, CLEVR) is None
     assert enriched([Example(prior[0], 0)], [], CLEVR) is None
 
 
-@pytest.mark.slow
 def test_a_row_without_prior_examples_has_no_upper_lift(prior: list[Scene]) -> None:
     bare = [scene for scene in prior if blamed(scene) is None]
     found = enriched(planted(prior_scenes(30, SEED + 2)), bare, CLEVR)
@@ -243,7 +236,6 @@ def test_a_row_without_prior_examples_has_no_upper_lift(prior: list[Scene]) -> N
     assert row.prior_interval.high > 0
 
 
-@pytest.mark.slow
 def test_echoes_are_told_once(prior: list[Scene]) -> None:
     found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None
@@ -256,7 +248,6 @@ def shown(common: Enrichment) -> str:
     return page("commonalities.html", {"common": common, "tables": pattern_tables(common)})
 
 
-@pytest.mark.slow
 def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: list[Scene]) -> None:
     examples = [Example(s, i // 4, i % 4) for i, s in enumerate(prior_scenes(8, SEED + 7))]
     found = enriched(examples, prior, CLEVR)
@@ -267,7 +258,6 @@ def test_what_cannot_be_told_from_the_prior_is_one_sentence_and_no_table(prior: 
     assert f"stand out among {found.needed} groups" in html
 
 
-@pytest.mark.slow
 def test_only_rows_that_are_surely_more_frequent_are_shown(prior: list[Scene]) -> None:
     found = enriched(planted(prior_scenes(60, SEED + 1)), prior, CLEVR)
     assert found is not None

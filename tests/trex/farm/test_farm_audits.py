@@ -37,7 +37,7 @@ QUEUES = {QUEUED, FINISHED, RUN_STATUS}  # files that the queue adds
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an audit by one program, and its bank."""
     folder = tmp_path_factory.mktemp("alone")
     assert trex("audit", *OPTIONS, "--bank", folder / "bank", "--out", folder / "audit").exit_code == 0
@@ -54,7 +54,6 @@ def of_the_audit(run: Path) -> dict[str, bytes]:
     return {name: data for name, data in tree(run).items() if name not in QUEUES}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_the_bytes_are_those_of_one_program(alone: Path, tmp_path: Path, size: int) -> None:
     """With one worker here; and with three that get lost, and answer late, twice and in any order."""
@@ -79,7 +78,6 @@ class Recorded(TaskBoard):
         return [self._answers.pop(0)]
 
 
-@pytest.mark.slow
 def test_rows_stand_in_the_order_of_the_units_and_a_crew_that_takes_them_as_they_come_would_be_caught(
     alone: Path, tmp_path: Path
 ) -> None:
@@ -131,7 +129,6 @@ def killed_after(folder: Path, log: Path) -> None:
     work(folder, LocalPool(new_worker(folder)), lease_s=2.0)
 
 
-@pytest.mark.slow
 @pytest.mark.process
 def test_a_killed_audit_resumes_once_its_lease_has_expired(alone: Path, tmp_path: Path) -> None:
     """kill -9 of the process of the queue and its worker, in the sweep."""
@@ -177,7 +174,6 @@ def test_families_are_confirmed_and_probed_as_by_one_program(tmp_path: Path) -> 
     assert of_the_audit(run) == whole
 
 
-@pytest.mark.slow
 def test_an_audit_is_queued_once_and_survives_the_queue_file(alone: Path, tmp_path: Path) -> None:
     entry = added(tmp_path, alone / "bank")
     runs = tmp_path / "runs"
@@ -192,7 +188,6 @@ def test_an_audit_is_queued_once_and_survives_the_queue_file(alone: Path, tmp_pa
     assert entry.id[:10] in shown and "queued" in shown
 
 
-@pytest.mark.slow
 def test_a_model_that_answers_otherwise_ends_it_with_the_reason(
     alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,11 +43,10 @@ CHAINS = SEARCHES["chains"]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(slow: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return undisturbed(tmp_path_factory.mktemp("whole"), [CHAINS])[0]
 
 
-@pytest.mark.slow
 @pytest.mark.process
 def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -> None:
     """kill -9 in the prior scenes and in the chains; then a polite stop; then to the end."""
@@ -101,7 +100,6 @@ class Spoiled(ChaosPool):
             super().submit(worker, task)
 
 
-@pytest.mark.slow
 def test_a_query_that_fails_leaves_the_others_alone(tmp_path: Path, whole: bytes) -> None:
     bad, good = add(tmp_path, [["search.seed=3", "search.steps=6"], CHAINS])
     ended = work(tmp_path, Spoiled(tmp_path, bad.id, TaskFailure(FailureKind.ERROR, "the lamp is broken")))
@@ -148,7 +146,6 @@ class Cancelling(ChaosPool):
         super().submit(worker, task)
 
 
-@pytest.mark.slow
 def test_a_cancelled_query_ends_and_keeps_its_draws(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +198,6 @@ class Clock:
         return time.time() + self.ahead_s
 
 
-@pytest.mark.slow
 def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, whole: bytes) -> None:
     """As by a `trex queue run` that was stopped longer than its lease, and whose lock outlives it."""
     (entry,) = add(tmp_path, [CHAINS])
@@ -226,7 +222,6 @@ def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, w
     assert queue.entry(runs, entry.id).attempts == 1
 
 
-@pytest.mark.slow
 @pytest.mark.process
 def test_a_trex_work_that_was_stopped_longer_than_its_lease_harms_nothing(
     tmp_path: Path, whole: bytes
@@ -354,7 +349,6 @@ class Deleting(ChaosPool):
         super().submit(worker, task)
 
 
-@pytest.mark.slow
 def test_a_queue_that_is_deleted_during_the_work_ends_it_and_points_to_rebuild(
     tmp_path: Path, whole: bytes
 ) -> None:

@@ -70,7 +70,6 @@ def test_raw_mistakes_are_taken_once_before_any_is_taken_again_and_grown_ones_fi
     assert [one.member for one in other] != [one.member for one in some]
 
 
-@pytest.mark.slow
 def test_every_model_is_judged_by_every_test_and_the_chosen_one_is_kept(corrected_once: Path) -> None:
     found = run(corrected_once)
     assert found.before is not None and found.corrected == [Scenario(number=0)] and found.chosen == [1.0]
@@ -86,14 +85,12 @@ def test_every_model_is_judged_by_every_test_and_the_chosen_one_is_kept(correcte
     assert load_percept(weights).percept is not None and read_card(weights)["lambda"] == 1.0
 
 
-@pytest.mark.slow
 def test_nothing_is_claimed_of_six_held_out_scenes_and_one_step(corrected_once: Path) -> None:
     found = run(corrected_once)
     assert all(len(found.claim(against, test).rows) == 1 for against in found.others for test in TESTS)
     assert not found.is_repaired and found.sentences[-1].startswith("Not claimed to be repaired")
 
 
-@pytest.mark.slow
 def test_the_report_has_the_verdicts_and_every_model(corrected_once: Path) -> None:
     with opened(corrected_once, query(**SMALL)) as folder:
         document = write_report(folder)
@@ -102,7 +99,6 @@ def test_the_report_has_the_verdicts_and_every_model(corrected_once: Path) -> No
     assert page.count("<figure>") >= 1 and "data:image/png" in page and "mistakes without clusters" in page
 
 
-@pytest.mark.slow
 def test_it_resumes_between_models_to_the_same_bytes(corrected_once: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut"
 
@@ -139,7 +135,6 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
     assert told == [] and not (path / "correct").exists()
 
 
-@pytest.mark.slow
 def test_a_correction_on_another_device_is_another_correction(corrected_once: Path) -> None:
     other = query(**SMALL, correct={"device": "auto"})
     with opened(corrected_once, other) as folder:

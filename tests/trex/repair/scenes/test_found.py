@@ -33,7 +33,7 @@ ENOUGH = ["target.kind=threshold", "target.threshold=0.3", "answer=1", "search.f
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def searched(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the fake world that has found some scenes in several chains."""
     done = search(tmp_path_factory.mktemp("searched"), ENOUGH)
     assert len(done.results.found) >= 12
@@ -45,7 +45,6 @@ def wanted(*runs: Path) -> SceneQuery:
     return query(identify={"runs": [str(one) for one in runs], "draws": 3})
 
 
-@pytest.mark.slow
 def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
         identify(folder, given, silent)
@@ -65,7 +64,6 @@ def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path)
     assert (without.found, without.found_misread) == (0, 0)
 
 
-@pytest.mark.slow
 def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Path, tmp_path: Path) -> None:
     found = found_scenes([str(searched)], CLEVR)
     assert 1 < len({one.member for one in found}) < len(found)
@@ -77,7 +75,6 @@ def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Pa
     assert len(set(noises)) == len(noises)
 
 
-@pytest.mark.slow
 def test_the_scenes_are_read_once(searched: Path, tmp_path: Path) -> None:
     """Planted bug: a run that was resumed between a kill and its repair's going on would mix two sets of scenes."""
     copy = tmp_path / "copy"
@@ -120,7 +117,6 @@ def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_pa
         identify(folder, given, silent)
 
 
-@pytest.mark.slow
 def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(searched: Path) -> None:
     scene = found_scenes([str(searched)], CLEVR)[0].value
     rows = [misread(scene, 0, "missed", k if k % 2 else FIRST + k, is_grown=False) for k in range(20)]
@@ -128,7 +124,6 @@ def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(sea
     assert all(one.member >= FIRST for one in some[:10]) and not any(one.member >= FIRST for one in some[10:])
 
 
-@pytest.mark.slow
 def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is not a run folder"):
         found_scenes([str(tmp_path)], CLEVR)
@@ -140,7 +135,6 @@ def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None
         found_scenes([str(searched)], CLEVR.revoke("sphere"))
 
 
-@pytest.mark.slow
 def test_other_runs_are_read_before_anything_of_a_finished_step_is_deleted(
     searched: Path, tmp_path: Path
 ) -> None:

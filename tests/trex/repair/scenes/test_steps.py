@@ -40,7 +40,6 @@ def labelled(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_every_mistake_is_a_planted_one_and_no_label_is_carried_over(labelled: Path) -> None:
     with opened(labelled) as folder:
         place = folder.require("identify")
@@ -61,7 +60,6 @@ def test_every_mistake_is_a_planted_one_and_no_label_is_carried_over(labelled: P
     assert len({one.value.noise for one in rows}) > len(plain)  # every changed scene has its own noise
 
 
-@pytest.mark.slow
 def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: Path) -> None:
     with opened(labelled) as folder:
         (component,) = folder.found("distill", DistillResult).components
@@ -74,7 +72,6 @@ def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: P
     assert verdict.drawn == 40 and verdict.examples and "taken for cube" in verdict.examples[0].words
 
 
-@pytest.mark.slow
 def test_fresh_scenes_stay_in_the_component_whether_or_not_they_are_misread(labelled: Path) -> None:
     with opened(labelled) as folder, loaded(labelled) as given:
         generator = generator_of(folder, given)
@@ -104,7 +101,6 @@ def test_a_reader_without_a_fault_leaves_nothing_to_repair(tmp_path: Path) -> No
             distill(folder, faultless, silent)
 
 
-@pytest.mark.slow
 def test_a_component_that_is_rarely_misread_is_no_scenario(tmp_path: Path, labelled: Path) -> None:
     class Sometimes:
         """Right about nearly all fresh scenes."""
@@ -137,7 +133,6 @@ def test_pictures_of_one_step_serve_the_next_ones(tmp_path: Path) -> None:
     assert before and before < {path for path in (tmp_path / "r" / PICTURES).rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
 def test_a_stop_anywhere_ends_in_the_same_bytes(tmp_path: Path, labelled: Path) -> None:
     path = tmp_path / "cut"
     for stop_at in (1, 3, 6):

@@ -1,8 +1,7 @@
-"""Further situations of models, of the kinds of cases 01 to 08 and 26; each says where it is known from."""
+"""Modules as programs make and change them, and the forms of their labels; each says where it is known from."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,27 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import trex
-from tests.references.onnx_files import (
-    external,
-    integer,
-    mean_colors,
-    model,
-    node,
-    one_inside,
-    tensor,
-    value,
-    with_label,
-)
-from tests.references.user_modules import user_folder
-from tests.running.command_line import trex as command
-from trex.clevr_models.adapters.callable_model import checked
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.adapters.torch_module import UserModel
-from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import BoundModel
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question
+from trex.clevr_models.saliency import PathIntegral, integrated_gradients
 from trex.foundation.errors import InputError
+from trex.mnist_models.models import DigitClassifier
 from trex.worlds.fingerprint import is_known_by_weights, model_fingerprint, tensor_hash
 from trex.worlds.world import open_model
 
@@ -102,6 +88,9 @@ MAKERS: dict[str, Callable[[Path], nn.Module]] = {
     "loaded script": lambda folder: loaded(Net(), folder),
     # pytorch/pytorch#151726: train() and eval() raise
     "exported": lambda _: exported(Net().eval()),
+    "exported for one picture": lambda _: named(
+        torch.export.export(Net().eval(), (torch.rand(1, 3, 80, 120),)).module()
+    ),
     # pytorch's documentation of torch.compile: a wrapper that passes attributes on
     "compiled": lambda _: torch.compile(Net(), backend="eager"),  # type: ignore[list-item]
 }
@@ -256,171 +245,49 @@ def test_the_labels_of_a_worlds_own_classifier_are_checked(
         trex.check(generator="tests.worlds.toy_disk:disk", answer="far", target="threshold")
 
 
-def onnx_model(folder: Path, data: bytes, **card: object) -> BoundModel:
-    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra `onnx`)")
-    (folder / "m.onnx").write_bytes(data)
-    (folder / "m.json").write_text(json.dumps({"labels": ["no", "yes"], **card}))
-    return load_model(f"onnx:{folder / 'm.onnx'}").bind(ASKED)
+class Apart(nn.Module):
+    """Normalizes a picture of its own."""
+
+    labels = ("no", "yes")
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.Conv2d(3, 2, 3)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, 2)."""
+        return self.answers(pictures * 2 - 1)
+
+    def answers(self, pictures: Tensor) -> Tensor:
+        """The convolution's mean."""
+        return self.layer(pictures.expand(-1, 3, -1, -1)).mean((2, 3))
 
 
-def shares(given: NDArray[np.float32]) -> NDArray[np.float64]:
-    scores = np.exp(4 * given.astype(np.float64).mean(axis=(1, 2))[:, :2])
-    found: NDArray[np.float64] = scores / scores.sum(axis=1, keepdims=True)
-    return found
+class InPlace(Apart):
+    """The same, as torchvision's Normalize(inplace=True) does it."""
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, 2)."""
+        return self.answers(pictures.mul_(2).sub_(1))
 
 
-def test_a_batch_axis_that_is_free_by_name_alone_is_asked_one_by_one(tmp_path: Path) -> None:
-    """MTG/essentia#1507, and every trace with one picture whose axes were named afterwards."""
-    found = np.exp(onnx_model(tmp_path, one_inside()).log_probs(pictures(5)))
-    np.testing.assert_allclose(found, shares(pictures(5)), atol=1e-4)
+def test_a_module_that_changes_its_input_answers_as_one_that_leaves_the_picture_alone() -> None:
+    channels_first = np.random.default_rng(1).random((1, 3, 20, 30), np.float32)
+    given = channels_first.transpose(0, 2, 3, 1)  # as decoders give them: a view that needs no copy
+    digits = np.random.default_rng(1).random((2, 28, 28, 1), np.float32)
+    for pictures, asked in (
+        (given, lambda module: UserModel("m", lambda _: module).bind(ASKED)),
+        (digits, lambda module: DigitClassifier("m", module, ("no", "yes"), "mnist", "0")),
+    ):
+        kept = pictures.copy()
+        np.testing.assert_array_equal(*(asked(kind()).log_probs(pictures) for kind in (Apart, InPlace)))
+        np.testing.assert_array_equal(pictures, kept)
 
 
-def test_a_label_before_the_scores_is_left_out(tmp_path: Path) -> None:
-    """onnx/sklearn-onnx#754: converted classifiers return the label first."""
-    found = np.exp(onnx_model(tmp_path, with_label()).log_probs(pictures(5)))
-    np.testing.assert_allclose(found, shares(pictures(5)), atol=1e-4)
-    with pytest.raises(InputError, match=r"returns tensor\(int64\); it must return logits or probabilities"):
-        onnx_model(tmp_path, with_label(alone=True))
-
-
-def test_features_before_the_logits_are_left_out(tmp_path: Path) -> None:
-    """Networks that return what they extracted, too: the output for the card's answers is read."""
-    features = value("flat", 1, ["B", 3])
-    logits = value("logits", 1, ["B", 2])
-    nodes = [
-        node("GlobalAveragePool", ["pictures"], "mean"),
-        node("Flatten", ["mean"], "flat", integer("axis", 1)),
-        node("MatMul", ["flat", "weights"], "logits"),
-    ]
-    file = model(
-        nodes,
-        [value("pictures", 1, ["B", 3, "H", "W"])],
-        [features, logits],
-        [tensor("weights", (3, 2), (4, 0, 0, 4, 0, 0))],
-    )
-    np.testing.assert_allclose(
-        np.exp(onnx_model(tmp_path, file).log_probs(pictures(5))), shares(pictures(5)), atol=1e-4
-    )
-
-
-@pytest.mark.parametrize("spec", ["onnx:", "onnx:.", "onnx:/"])
-def test_an_onnx_model_without_a_file_is_one_line(spec: str) -> None:
-    with pytest.raises(InputError, match=r"names no file; write onnx:FILE\.onnx"):
-        load_model(spec)
-
-
-def test_weights_in_the_memory_of_a_process_are_elsewhere_too(tmp_path: Path) -> None:
-    """microsoft/onnxruntime#23557: a mark in place of a file's name stands for an address."""
-    kept = external("w", (3, 2), "*/_ORT_MEM_ADDR_/*")
-    inputs, output = [value("pictures", 1, ["B", 3, "H", "W"])], value("logits", 1, ["B", 2])
-    with pytest.raises(InputError, match="keeps weights in another file"):
-        onnx_model(tmp_path, model([], inputs, output, [kept]))
-
-
-def test_logits_called_probabilities_are_refused(tmp_path: Path) -> None:
-    """ultralytics/ultralytics#18085: an export that lost its softmax."""
-    with pytest.raises(InputError, match="not probabilities"):
-        onnx_model(tmp_path, mean_colors(weights=(4, 0, 0, -4, 0, 0)), gives="probabilities")
-
-
-def test_a_service_with_16_bits_or_two_decimals_is_accepted() -> None:
-    """InternLM/lmdeploy#1239: a bfloat16 softmax does not add up to 1."""
-    for row in ([0.33, 0.33, 0.33], [0.50390625, 0.25, 0.25]):
-        found = checked("http://host/vqa", np.array([row]), 1, ["0", "1", "2"])
-        assert found.sum() == pytest.approx(1.0, abs=1e-12)
-
-
-def test_a_module_whose_name_python_has_is_told_to_be_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Python's documentation, "the module search path": a module that was imported before is not read again."""
-    user_folder(tmp_path, monkeypatch, "")
-    (tmp_path / "queue.py").write_text("def factory(question): ...\n")
-    done = command("check", "q.toml", "--model", "queue.py:factory")
-    assert done.exit_code == 2 and "was imported under that name before: rename queue.py" in done.stderr
-
-
-def test_an_error_without_a_message_and_a_very_long_one_keep_their_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """torch.nn.Module's __repr__ in the text of a TypeError: the point comes after pages of layers."""
-    code = """
-    class Wide(Net):
-        def forward(self, p):
-            raise TypeError(f"{'(layer): Linear()' * 500} got multiple values for keyword argument 'p'")
-
-    class Mute(Net):
-        def forward(self, p):
-            assert p.dim() == 3
-
-    def wide(question): return Wide()
-    def mute(question): return Mute()
-    """
-    module = user_folder(tmp_path, monkeypatch, code)
-    wide, mute = (
-        command("check", "q.toml", "--model", f"{module}:{name}").stderr for name in ("wide", "mute")
-    )
-    assert "got multiple values for keyword argument 'p'; it must take" in wide and len(wide) < 600
-    assert f"AssertionError: in {module}.py, line " in mute and ": assert p.dim() == 3; it must take" in mute
-
-
-def test_one_label_of_a_model_of_transformers_is_refused(tmp_path: Path) -> None:
-    """transformers' id2label: two labels that are the same answer leave nothing else to say."""
-    pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
-    from tests.references import tiny_transformers as tiny
-
-    folder = tiny.save(tmp_path / "vilt", *tiny.vilt(("yes", "Yes.")))
-    with pytest.raises(InputError, match="has one answer, 'yes'"):
-        load_model(f"hf:{folder}").bind(ASKED)
-
-
-@pytest.mark.parametrize(
-    ("is_vqa", "message"),
-    [(False, "a question would begin its reply"), (True, r"run hf download (ybelkada/fonts Arial\.TTF)")],
-)
-def test_pix2struct_says_what_it_lacks_before_its_first_picture(
-    is_vqa: bool, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """huggingface/transformers: Pix2Struct draws the question with a font that it downloads."""
-    pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
-    import huggingface_hub
-
-    from tests.references import tiny_transformers as tiny
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    folder = tiny.save(tmp_path / "m", *tiny.pix2struct(is_vqa=is_vqa))
-    with pytest.raises(InputError, match=message):
-        load_model(f"hf:{folder}")
-
-
-def test_florence_gets_one_mark_for_its_picture(tmp_path: Path) -> None:
-    """Its processor writes the mark; another one is a second picture, which the model has no features for."""
-    pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
-    from tests.references import tiny_transformers as tiny
-
-    found: Any = load_model(f"hf:{tiny.save(tmp_path / 'm', *tiny.florence2())}").bind(ASKED)
-    inputs = found.answerer.inputs(pictures(1)[0], ASKED)
-    marks = int((inputs["input_ids"] == found.answerer.replies.model.config.image_token_id).sum())
-    assert marks == found.answerer.processor.num_image_tokens == 17
-    assert found.log_probs(pictures()).shape == (3, 29)
-
-
-def test_replies_with_16_bits_may_add_up_to_a_little_more_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token's probability differs a little from row to row there; that is no fault of the logits."""
-    pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
-    from tests.references import tiny_transformers as tiny
-    from trex.clevr_models.huggingface import candidates as answer_masses
-    from trex.clevr_models.huggingface.candidates import make_candidates
-    from trex.foundation.errors import ModelError
-
-    tokenizer = tiny.byte_tokenizer()
-    candidates = make_candidates(tokenizer, frozenset([tokenizer.eos_token_id]))
-    n = len(candidates.every)
-    likelihoods = torch.full((n,), 1.01 / n, dtype=torch.float64).log()
-    monkeypatch.setattr(answer_masses, "candidate_log_likelihoods", lambda *_: likelihoods)
-    assert answer_masses.answer_row(candidates, [], 0.03).sum() == pytest.approx(1.0)
-    with pytest.raises(ModelError, match=r"add up to 1\.01; that is more than rounding"):
-        answer_masses.answer_row(candidates, [])
-    likelihoods[0] = torch.nan
-    with pytest.raises(ModelError, match="are not finite"):
-        answer_masses.answer_row(candidates, [], 0.03)
+def test_its_saliency_is_that_of_such_a_module() -> None:
+    image = np.random.default_rng(1).random((20, 30, 3), np.float32)
+    how = PathIntegral(steps=4, batch=2)
+    maps = [integrated_gradients(one(), image, 0 * image, (1,), how).map for one in (Apart, InPlace)]
+    np.testing.assert_array_equal(*maps)
+    assert maps[0].max() > 0

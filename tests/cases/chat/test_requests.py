@@ -1,24 +1,22 @@
-"""Servers that refuse a field of the request are asked without it, their reason is shown, and the identity says so."""
+"""Fields that servers refuse are left out or renamed, and the identity says so; fields of the user's own are sent."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.serving.chat_shapes import CUBES, GOOD, Answer, Shape, refusal, shaped_server
+from tests.running.command_line import refused, trex, trex_done
+from tests.running.runs import QUERY, write_query
+from tests.serving.chat_shapes import CUBES, GOOD, Answer, Shape, Shaped, refusal, shaped_server, shares
+from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.chat.reply import NoLogProbsError
-from trex.foundation.errors import ModelError
+from trex.foundation.errors import InputError, ModelError
 from trex.foundation.json_fields import Json
 
 SECRET = "sk-planted-in-the-environment"
-
-
-@pytest.fixture(autouse=True)
-def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    monkeypatch.setenv("TREX_CACHE", str(tmp_path))
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
 
 def without(field: str, message: str, **more: object) -> Shape:
@@ -31,6 +29,7 @@ def few(most: int, message: str) -> Shape:
 
 NEW_LENGTH = "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead."
 USE_NEW = "Unsupported parameter: max_tokens; use max_completion_tokens"
+PACKED = json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]})
 SHAPES: dict[str, tuple[Shape, int, str]] = {
     "max_tokens": (without("max_tokens", NEW_LENGTH, param="max_tokens"), 0, ""),
     "max_tokens, samples": (without("max_tokens", USE_NEW), 2, ""),
@@ -59,6 +58,14 @@ SHAPES: dict[str, tuple[Shape, int, str]] = {
         0, "no top_p",
     ),
     "seed": (without("seed", "seed: Extra inputs are not permitted"), 2, "no seed"),
+    "a reason that a proxy has packed into a text": (
+        lambda r: (422, {"object": "error", "message": PACKED}) if "seed" in r else GOOD, 2, "no seed",
+    ),
+    "inside text generation inference": (
+        lambda r: (422, {"error": "`top_n_tokens` must be >= 0 and <= 5. Given: 20"})
+        if r.get("top_logprobs", 0) > 5 else GOOD,  # type: ignore[operator]
+        0, "top_logprobs 5",
+    ),
     "a least length": (
         lambda r: refusal("max_tokens must be at least 16") if r["max_tokens"] < 16 else GOOD,  # type: ignore[operator]
         0, "16 tokens",
@@ -70,9 +77,9 @@ SHAPES: dict[str, tuple[Shape, int, str]] = {
 def test_a_field_that_a_server_refuses_is_left_out_or_renamed_and_the_identity_says_so(name: str) -> None:
     shape, samples, said = SHAPES[name]
     with shaped_server(shape) as server:
-        shares = server.shares(samples)
+        found = server.shares(samples)
         asked = len(server.requests)
-        assert max(shares, key=lambda answer: shares[answer]) == "2"
+        assert max(found, key=lambda answer: found[answer]) == "2"
         identity = server.model(samples).bind(CUBES).identity  # type: ignore[attr-defined]
         assert len(server.requests) == asked  # what was learnt, and what was answered, is at hand
     plain, changed = f"{samples} " if samples else "log probabilities ", f", {said} "
@@ -115,22 +122,17 @@ def test_a_server_that_refuses_both_fields_of_log_probabilities_is_asked_no_furt
         assert sum("logprobs" in request for request in server.requests) <= 2  # both probe pictures
 
 
-def test_a_reason_that_a_proxy_has_packed_into_a_text_is_understood() -> None:
-    inner = json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]})
-    with shaped_server(
-        lambda request: (422, {"object": "error", "message": inner}) if "seed" in request else GOOD
-    ) as server:
-        assert max(server.shares(2).items(), key=lambda item: item[1])[0] == "2"
-
-
 @pytest.mark.parametrize("samples", [0, 2])
-def test_a_reason_that_names_no_field_is_shown_without_key_and_control_characters(samples: int) -> None:
+def test_a_reason_that_names_no_field_is_shown_without_key_and_control_characters(
+    samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     reason = (
         f"This model \x1b[2J\u202e does not take pictures; your key is {SECRET}{SECRET.upper()} \x00 "
         + "x" * 999
     )
-    with shaped_server(lambda _: refusal(reason)) as server, pytest.raises(ModelError) as caught:
-        server.shares(samples)
+    with pytest.raises(ModelError) as caught:
+        shares(refusal(reason), samples)
     said = str(caught.value)
     assert "status 400: This model [2J does not take pictures; your key is [key]" in said
     assert said.isprintable() and SECRET not in said and SECRET.upper() not in said and len(said) < 500
@@ -151,3 +153,75 @@ def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() ->
         asked = len(server.requests)
         new = server.model().bind(CUBES)  # asks again: the replies at hand are those to other requests
         assert len(server.requests) == asked + 2 and ", no temperature " in new.identity  # type: ignore[attr-defined]
+
+
+# --- fields of the user's own, and the one order of picture and text
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    """The file of a query to a chat server."""
+    return write_query(tmp_path, QUERY.replace('name = "fake"', 'name = "openai:m"'))
+
+
+def test_the_request_has_the_picture_first_and_does_not_cut_the_distribution() -> None:
+    with shaped_server(lambda _: GOOD) as server:
+        server.shares()
+        server.shares(2)
+    for request in server.requests:
+        kinds = [part["type"] for part in request["messages"][0]["content"]]  # type: ignore[index]
+        assert kinds == ["image_url", "text"] and request["top_p"] == 1
+
+
+def test_further_fields_are_sent_and_belong_to_the_identity(query: Path, tmp_path: Path) -> None:
+    options = ("--set", "model.extra={top_k = 0, chat_template_kwargs = {enable_thinking = false}}")
+    with shaped_server(lambda _: GOOD) as server:
+        plain = server.model().bind(CUBES).identity  # type: ignore[attr-defined]
+        trex_done("check", query, "--endpoint", server.url, *options)
+        sent = server.requests[-1]
+        assert sent["top_k"] == 0 and sent["chat_template_kwargs"] == {"enable_thinking": False}
+        extra = json.dumps({"chat_template_kwargs": {"enable_thinking": False}, "top_k": 0})
+        assert server.model(extra=extra).bind(CUBES).identity != plain  # type: ignore[attr-defined]
+        asked = len(server.requests)
+        long = [json.dumps({"a": "x" * 500 + end}) for end in "12"]
+        one, two = (server.model(extra=extra).bind(CUBES).identity for extra in long)  # type: ignore[attr-defined]
+        assert one != two and len(server.requests) == asked + 4  # two probe pictures each: no reply is shared
+        trex_done(
+            "find", query, "--endpoint", server.url, *options, "--out", tmp_path / "run", "--no-large",
+            "--set", "search.steps=0", "--set", "search.prior_scenes=2",
+        )  # fmt: skip
+    recorded = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert recorded["query"]["model"]["extra"]["top_k"] == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["model", "messages", "stream", "n", "max_tokens", "max_completion_tokens", "temperature", "top_p",
+             "seed", "logprobs", "top_logprobs"],
+)  # fmt: skip
+def test_a_field_that_trex_sets_is_refused_before_any_request(name: str, query: Path) -> None:
+    with shaped_server(lambda _: GOOD) as server:
+        done = trex("check", query, "--endpoint", server.url, "--set", f"model.extra.{name}=1")
+        refused(done, f"[model] extra has {name}, which trex sets itself")
+        assert not server.requests
+
+
+def test_further_fields_belong_to_chat_servers_and_are_bounded(query: Path) -> None:
+    refused(
+        trex("check", query, "--model", "fake", "--set", "model.extra.top_k=0"),
+        "extra belongs to models 'openai:MODEL'",
+    )
+    refused(trex("check", query, "--set", f"model.extra.a={'x' * 3000}"), "the limit is 2000 characters")
+    refused(trex("check", query, "--set", "model.extra.day=2026-01-01"), "model.extra")
+    with pytest.raises(InputError, match="must be a table"):
+        Shaped("http://localhost:9/v1").model(extra="[1]")
+
+
+def test_a_further_field_that_the_server_refuses_is_the_users_to_mend() -> None:
+    """Planted: the reason lists what is allowed, and temperature was left out for it."""
+    reason = "Unrecognized request argument supplied: min_p; allowed are temperature, top_p and seed"
+    with (
+        shaped_server(lambda request: refusal(reason) if "min_p" in request else GOOD) as server,
+        pytest.raises(StatusError, match="argument supplied: min_p"),
+    ):
+        server.model(extra='{"min_p": 0}').bind(CUBES)
+    assert all("temperature" in request for request in server.requests)
