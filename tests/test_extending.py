@@ -4,7 +4,9 @@ import csv
 import html
 import inspect
 import json
+import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from typer.testing import CliRunner
 from tests.running.runs import run, write_query
 from tests.serving.documented_extensions import BLOCK, ROOT, Example, examples, trex
 from trex.foundation.errors import InputError
+from trex.report.context import ReportContext
+from trex.runs.folder import RunFolder
 
 EXAMPLES = examples()
 HEADINGS = [
@@ -31,18 +35,29 @@ HEADINGS = [
 FEW = ("--set", "search.prior_scenes=8", "--set", "search.steps=3", "--no-large")
 
 
+SCORES = """
+import numpy as np, torch
+from trex.inference.targets.lead import Lead
+probs = np.random.default_rng(1).dirichlet(np.ones(4), size=(3, 2))
+score = Lead(2, "2")
+assert score(probs).shape == (3, 2, 1)
+assert np.allclose(score(probs), score(torch.tensor(probs)).numpy())
+assert np.allclose(score(np.array([0.1, 0.2, 0.6, 0.1])), [0.4])
+"""
 DOTS = 'answer = "far"\n[generator]\nname = "far-out"\n[search]\nprior_scenes = 40\nchains = 2\nsteps = 5\n'
 
 
 def target_is_searched(place: Path) -> None:
-    out = found(place, "--set", "target.kind=about", "--set", "target.options.level=0.4")
-    assert "is 40% sure of" in (place / "run" / "report.html").read_text()
-    assert "fake is 40% sure of 2" in out
+    out = found(place, "--set", "target.kind=lead", "--set", "target.options.level=0.4")
+    assert "favors by 40 points the answer" in (place / "run" / "report.html").read_text()
+    assert "fake favors by 40 points the answer 2" in out
     code, _, errors = trex(
-        place, "check", "query.toml", "--set", "target.kind=about", "--set", "target.options.leval=1"
+        place, "check", "query.toml", "--set", "target.kind=lead", "--set", "target.options.leval=1"
     )
     assert code == "2"
     assert "leval" in errors
+    code, _, errors = trex(place, code=SCORES)
+    assert code == "0", errors
 
 
 def sampler_moves(place: Path) -> None:
@@ -84,7 +99,7 @@ def section_is_shown(place: Path) -> None:
     found(place)
     page = (place / "run" / "report.html").read_text()
     assert '<h2 id="draws-title">How many draws</h2>' in page
-    assert 'prior draws are in the <abbr title="' in page
+    assert '8 prior draws are in the <abbr title="' in page
     assert page.index("How many draws") < page.index("What may be said")
 
 
@@ -140,7 +155,7 @@ for move in (RedrawNuisances(), RandomWalk(CLEVR)):
     stuck = replace(to, nuisances=replace(to.nuisances, exposure=given.exposure))
     assert move.log_q(stuck, scene) == -np.inf
 new = draw_nuisances(rng)
-assert given.redrawn(new, "lights") == replace(new, camera=given.camera, exposure=given.exposure)
+assert given.redrawn(new, "lights") == replace(given, key=new.key, fill=new.fill, back=new.back)
 assert given.redrawn(new, "exposure") == replace(given, exposure=new.exposure)
 shown = nuisances(Record("prior", -1, 0, scene, True, 0.0, 0.0, 0.0, (), ()))
 assert f"{given.exposure[0]:+.2f}" in repr(shown) and "exposure (of the base" in repr(shown)
@@ -197,16 +212,35 @@ def test_an_example_of_the_document_works(heading: str, tmp_path: Path) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("template", "says"),
-    [("{{ nothing }}", "UndefinedError: 'nothing' is undefined"), ("{% if %}", "TemplateSyntaxError")],
+    [
+        ("\n{{ nothing }}", " in its template, line 2: UndefinedError: 'nothing' is undefined"),
+        ("{% if %}", "TemplateSyntaxError"),
+        ("{{ x }}", " in odd.py, line 2: AttributeError: 'ReportContext' object has no attribute 'x'"),
+    ],
 )
 def test_a_broken_section_is_named(template: str, says: str, tmp_path: Path) -> None:
     outcome = run(tmp_path)
-    text = f"from trex.report.section import Section\nSECTION = Section('odd', {template!r}, lambda context: {{}})"
+    data = "context.x" if template == "{{ x }}" else "{}"
+    text = f"from trex.report.section import Section\nSECTION = Section('odd', {template!r}, lambda context: {data})"
     Example({"odd.py": text}, {"trex.sections": {"odd": "odd:SECTION"}}).install(tmp_path, "odd")
     code, _, errors = trex(tmp_path, "report", outcome.folder)
     assert code == "2"
     assert "section 'odd' fails" in errors
     assert says in errors
+    assert "`trex report RUN`" in errors
+
+
+def test_the_names_that_the_document_lists_for_sections_exist(tmp_path: Path) -> None:
+    outcome = run(tmp_path)
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("### A report section")[1].split("\n### ")[0]
+    table = {row.split(" | ")[0]: row for row in text.splitlines() if row.startswith("| `context")}
+    context = ReportContext(RunFolder(outcome.folder, outcome.manifest, None), outcome.results)
+    for name in re.findall(r"`context\.([\w.]+)", "".join(table.values())):
+        assert attrgetter(name)(context) is not None, name
+    for first, thing in (("found", outcome.results.found[0]), ("prior", outcome.results.prior[0])):
+        row = next(row for left, row in table.items() if f"results.{first}" in left)
+        for name in re.findall(r"`([a-z][a-z_.]+)`", re.sub(r"`context[^`]*`", "", row)):
+            assert attrgetter(name)(thing) is not None, name
 
 
 @pytest.mark.slow

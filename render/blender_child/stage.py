@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import bpy
@@ -16,7 +15,7 @@ from trex.render.assets import file_sha256
 from trex.render.blender.settings import Settings
 from trex.render.presets import Preset
 from trex.scenes.properties import RADIUS, RGB
-from trex.scenes.scene import NUISANCES, Nuisances, Scene, SceneObject
+from trex.scenes.scene import NUISANCES, Nuisance, Nuisances, Scene, SceneObject
 from trex.scenes.vocabulary import CLEVR
 
 POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
@@ -35,7 +34,7 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         bpy.ops.wm.open_mainfile(filepath=settings.base_scene, load_ui=False, use_scripts=False)
         self.scene = bpy.context.scene
-        self.base = {part.name: as_list(self.scene.path_resolve(part.path)) for part in NUISANCES}
+        self.base = {part.name: base_values(self.scene, part) for part in NUISANCES}
         self.meshes: dict[Kind, bpy.types.Mesh] = {}
         for shape, path, sha256 in settings.meshes:
             self._add_meshes(shape, mesh_from_obj(Path(path), shape))
@@ -93,9 +92,11 @@ class Stage:
 
     def _shift(self, nuisances: Nuisances) -> None:
         for part in NUISANCES:
-            values = [b + o for b, o in zip(self.base[part.name], getattr(nuisances, part.name), strict=True)]
+            base = self.base[part.name]
+            offsets = (*getattr(nuisances, part.name), *[0.0] * (len(base) - part.n))
+            values = [b + o for b, o in zip(base, offsets, strict=True)]
             owner, _, name = part.path.rpartition(".")
-            setattr(self.scene.path_resolve(owner), name, values if part.n > 1 else values[0])
+            setattr(self.scene.path_resolve(owner), name, values if len(values) > 1 else values[0])
 
     def _add_meshes(self, shape: str, mesh: bpy.types.Mesh) -> None:
         for material in CLEVR.materials:
@@ -127,9 +128,25 @@ class Stage:
         engine.render = render
 
 
-def as_list(value: Sequence[float] | float) -> list[float]:
-    """A number or an array of Blender's as numbers."""
-    return [value] if isinstance(value, float) else list(value)
+def base_values(scene: bpy.types.Scene, part: Nuisance) -> list[float]:
+    """The numbers of the base scene that a nuisance is added to; of a color with alpha all four.
+
+    InputError if its path leads to none, or to fewer than it has coordinates.
+    """
+    try:
+        value = scene.path_resolve(part.path)
+        found = [value] if isinstance(value, float) else [float(each) for each in value]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"nuisance {part.name!r}: the base scene has no decimal number or numbers at {part.path!r}; give "
+            f"a path that bpy.context.scene.path_resolve finds in {Path(bpy.data.filepath).name}"
+        ) from error
+    if len(found) < part.n:
+        raise InputError(
+            f"nuisance {part.name!r} has {part.n} coordinates, but the value at {part.path!r} has {len(found)}; "
+            "declare as many or fewer"
+        )
+    return found
 
 
 def place(thing: bpy.types.Object, item: SceneObject, pass_index: int) -> None:

@@ -156,6 +156,47 @@ def test_pixels_are_those_that_blender_saves(tmp_path: Path) -> None:
     assert np.abs(ours[::-1].astype(int) - saved).max() > 50  # control: upside down is something else
 
 
+NUISANCES = """
+import os
+import bpy
+from trex.foundation.errors import InputError
+from trex.render.assets import base_scene
+from trex.render.blender_child.stage import base_values
+from trex.scenes.scene import Nuisance
+bpy.ops.wm.open_mainfile(filepath=str(base_scene()), load_ui=False)
+background = 'world.node_tree.nodes["Background"].inputs["Color"].default_value'
+for path, n in (
+    ("cycles.film_exposure", 1),
+    (background, 3),
+    (background, 5),
+    ('objects["Table"].location', 3),
+    ('objects["Ground"].active_material', 3),
+    ("cycles.samples", 1),
+):
+    try:
+        print(len(base_values(bpy.context.scene, Nuisance("odd", n, "", 0.1, path, "", ""))), flush=True)
+    except InputError as error:
+        print(error, flush=True)
+os._exit(0)  # Blender's exit may hang
+"""
+
+
+def test_the_path_of_a_nuisance_is_checked() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", NUISANCES],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    one, color, too_many, *missing = done.stdout.splitlines()[-6:]
+    assert (one, color) == ("1", "4")
+    assert "'odd' has 5 coordinates, but the value at" in too_many and "has 4" in too_many
+    assert all("no decimal number or numbers at" in line and "base_scene.blend" in line for line in missing)
+    assert len(missing) == 3
+
+
 @pytest.fixture(scope="module")
 def masks() -> Iterator[BlenderRenderer]:
     with BlenderRenderer(MASKS, "cpu", CLEVR.introduce(CONE)) as blender:

@@ -110,7 +110,7 @@ class ProgramStep(Section):
 class TargetSection(Section):
     """The level set: which answers to look for, and how exactly (Bayes-TrEx, equations 1-10).
 
-    `options` belong to target kinds of other distributions; each kind declares its keys.
+    `options` belong to target kinds of your own; each kind declares its keys.
     """
 
     kind: Annotated[Name, AfterValidator(_target_kind)] = "high_confidence"
@@ -218,8 +218,8 @@ class SearchSection(Section):
     cost of the look that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
     `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `further`: independent draws that a
     common target may take instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
-    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: for kernels
-    of other distributions; each kernel declares its keys. `control`: if nothing is found, run the same search on
+    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: each kernel
+    declares its keys. `control`: if nothing is found, run the same search on
     easier targets.
     """
 

@@ -18,7 +18,9 @@ def make_target(
 ) -> GaussianTarget:
     """The level set; InputError if the model lacks one of the answers."""
     _check_labels(question, labels)
-    return section.declared.build(_request(section, question, labels))
+    target = section.declared.build(_request(section, question, labels))
+    _check_statistic(section.kind, target, len(labels))
+    return target
 
 
 def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:
@@ -53,6 +55,17 @@ def _request(section: TargetSection, question: ResolvedQuestion, labels: tuple[s
         probabilities=section.probabilities,
         options=section.declared.options.model_validate(section.options),
     )
+
+
+def _check_statistic(kind: str, target: GaussianTarget, n_labels: int) -> None:
+    """InputError if a kind's statistic gives another number of values than are observed."""
+    wanted = (2, len(target.observed))
+    shape = np.shape(target.statistic(np.full((2, n_labels), 1.0 / n_labels)))
+    if shape != wanted:
+        raise InputError(
+            f"target kind {kind!r}: its statistic turns probabilities of shape {(2, n_labels)} into shape {shape}; it "
+            f"must be {wanted}, the last axis as long as `observed`"
+        )
 
 
 def _check_labels(question: ResolvedQuestion, labels: tuple[str, ...]) -> None:

@@ -13,6 +13,11 @@ from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 
 # What tomli_w writes around the single value of an array in an array, where tables too stand inline.
+PLAIN = "give a text, a number, True or False, a list or a mapping"
+NAMED = {
+    key: f"give its name; CONTRIBUTING.md, under {heading!r}, shows how to add one"
+    for key, heading in {"target.kind": "A target", "search.kernel": "A sampler"}.items()
+}
 BEFORE, AFTER = "v = [\n    [\n        ", ",\n    ],\n]\n"
 
 
@@ -48,6 +53,4 @@ def _plain(key: str, value: object) -> object:
         return {str(name): _plain(key, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(key, inner) for inner in value]
-    raise InputError(
-        f"{key} = {short(value)} is a {type(value).__name__}; give a text, a number, True or False, a list or a mapping"
-    )
+    raise InputError(f"{key} = {short(value)} is a {type(value).__name__}; {NAMED.get(key, PLAIN)}")

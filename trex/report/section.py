@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
+from traceback import extract_tb
 
 from markupsafe import Markup
 
@@ -12,6 +14,8 @@ from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
 from trex.pages.page import fragment
 from trex.report.context import ReportContext
+
+TEMPLATE = "<template>"  # what jinja calls a template that is no file
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,17 @@ class Section:
         except (TrexError, OSError):
             raise
         except Exception as error:  # a section of another distribution may raise anything
-            raise InputError(f"section {self.name!r} fails: {type(error).__name__}: {error}") from error
+            raise InputError(
+                f"section {self.name!r} fails{self._place(error)}: {type(error).__name__}: {error}; the run is kept: "
+                "correct the section, then make the page with `trex report RUN`"
+            ) from error
+
+    def _place(self, error: Exception) -> str:
+        """The last line of the section that was run, in words; "" if it is unknown."""
+        code = getattr(self.data, "__code__", None)
+        names = {TEMPLATE: "its template"} | ({code.co_filename: Path(code.co_filename).name} if code else {})
+        frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in names]
+        return f" in {names[frames[-1].filename]}, line {frames[-1].lineno}" if frames else ""
 
 
 def template_file(package: str, path: str) -> str:

@@ -19,6 +19,9 @@ from tests.worlds.live_models import uniform
 from trex.export.frame import draws_frame
 from trex.finding.source import query_keywords
 from trex.inference.statistics.how_often import SampledRate
+from trex.inference.targets.gaussian import gaussian_target
+from trex.inference.targets.kind import Goal, TargetKind
+from trex.query import schema
 from trex.query.schema import Query
 from trex.query.shape_cards import SHIPPED
 from trex.query.shipped import QUERIES
@@ -97,6 +100,10 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
             "set search.seed=1 does not apply: set search.seed=2 sets search.seed too",
         ),
         ({"set": 3}, r"set \(3, .* should be a valid string"),
+        (
+            {"target": lambda probs: probs},
+            "target.kind = <function .* give its name; CONTRIBUTING.md, under 'A target'",
+        ),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
         ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
@@ -108,6 +115,33 @@ def test_a_mistake_is_an_input_error_and_nothing_is_written(
 ) -> None:
     with pytest.raises(trex.InputError, match=message):
         trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})
+    assert list(tmp_path.iterdir()) == []
+
+
+class Flat:
+    """A statistic without its last axis."""
+
+    def __call__(self, probs: Any) -> Any:
+        return probs[..., 0]
+
+    def confidence(self, probs: Any) -> float:
+        return float(probs[0])
+
+    def describe(self) -> str:
+        return "flat"
+
+
+def test_a_statistic_of_another_shape_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kind = TargetKind(
+        "flat", (1, 1), lambda _: gaussian_target(Flat(), (1.0,), 0.05), lambda _: Goal("is", ())
+    )
+    monkeypatch.setattr(schema, "targets", lambda: {"flat": kind})
+    with pytest.raises(
+        trex.InputError, match=r"target kind 'flat': .* into shape \(2,\); it must be \(2, 1\)"
+    ):
+        trex.find(out=tmp_path / "run", progress=False, **ASKED, target="flat")
     assert list(tmp_path.iterdir()) == []
 
 
