@@ -45,13 +45,8 @@ def suite(folder: Path, key: str, evil: str) -> Path:
     }  # fmt: skip
     files = {f"images/found/{name}": hashlib.sha256(file.getvalue()).hexdigest()}
     batch: dict[str, object] = {
-        "run": "r",
-        "model": "m",
-        "scenes": [scene],
-        "files": files,
-        "format": 1,
-        "weights": "",
-    }
+        "run": "r", "model": "m", "scenes": [scene], "files": files, "format": 1, "weights": "",
+    }  # fmt: skip
     (scene if key in scene else batch)[key] = [evil] if key == "confirmed" else evil
     data = json.dumps(batch).encode()
     place = folder / hashlib.sha256(data).hexdigest()[:32]
@@ -66,8 +61,12 @@ def is_clean(text: str) -> bool:
     return text.replace("\n", "").replace("\xa0", " ").isprintable() and FORGED not in text
 
 
-@pytest.mark.parametrize("kind", EVIL)
-@pytest.mark.parametrize("key", ["truth", "answer", "question", "run", "model", "confirmed"])
+def each(places: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Every evil text in the first place, and one of them in every other."""
+    return [(places[0], kind) for kind in EVIL] + [(place, "a forged line") for place in places[1:]]
+
+
+@pytest.mark.parametrize(("key", "kind"), each(("truth", "answer", "question", "run", "model", "confirmed")))
 def test_a_suite_from_elsewhere(key: str, kind: str, tmp_path: Path) -> None:
     result = trex("suite", "run", suite(tmp_path / "evil", key, EVIL[kind]), "--model", "fake")
     assert result.exit_code == 2 and "unprintable" in result.stderr, result.output
@@ -84,8 +83,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run(tmp_path_factory.mktemp("made")).folder
 
 
-@pytest.mark.parametrize("kind", EVIL)
-@pytest.mark.parametrize("command", ["resume", "report", "explain", "export"])
+@pytest.mark.parametrize(("command", "kind"), each(("resume", "report", "explain", "export")))
 def test_a_run_folder_from_elsewhere(command: str, kind: str, made: Path, tmp_path: Path) -> None:
     place = shutil.copytree(made, tmp_path / "run")
     manifest = json.loads((place / "run.json").read_text())

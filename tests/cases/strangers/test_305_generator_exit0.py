@@ -16,19 +16,19 @@ from trex.farm.workers.tasks import FailureKind, PrepareRun, TaskFailure
 from trex.foundation.errors import InputError
 
 WORLD = """
-import sys
+import sys, click, typer
 from tests.worlds.toy_disk import disk
 
 class Quits:
     def __init__(self):
         self.labels = ("near", "far")
     def __call__(self, pictures, question):
-        sys.exit({code})
+        {ends}
     def log_probs(self, images):
-        sys.exit({code})
+        {ends}
 
 def factory(name):
-    sys.exit({code})
+    {ends}
 
 class World:
     def __init__(self, made):
@@ -36,44 +36,53 @@ class World:
     def __getattr__(self, name):
         return getattr(self.made, name)
     def plan(self, query, folder):
-        sys.exit({code})
+        {ends}
 
 def later(name):
     return World(disk(name))
 
 def loads(question):
-    sys.exit({code})
+    {ends}
 quits = Quits()
 """
 GENERATOR = 'question = "How far out is it?"\nanswer = "far"\n[generator]\nname = "{module}:{name}"\n'
-CODES = {"0": "0", "None": "", "one": "1", "words": "'all good'"}
+ENDS = {
+    "0": "sys.exit(0)",
+    "None": "sys.exit()",
+    "one": "sys.exit(1)",
+    "words": "sys.exit('all good')",
+    # Command line libraries end by exceptions of their own.
+    "SystemExit": "raise SystemExit",
+    "typer": "raise typer.Exit(0)",
+    "click": "raise click.exceptions.Exit(0)",
+}
 
 
-def module(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str, at_import: str = "") -> str:
+def module(folder: Path, monkeypatch: pytest.MonkeyPatch, ends: str, at_import: str = "") -> str:
     """A module in the current folder, under a name that no other test imports."""
     name = f"quits_{abs(hash(str(folder)))}"
-    (folder / f"{name}.py").write_text(WORLD.format(code=code) + at_import)
+    (folder / f"{name}.py").write_text(WORLD.format(ends=ends) + at_import)
     monkeypatch.chdir(folder)
     return name
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("name", ["factory", "later"])
 @pytest.mark.parametrize("command", [["check", "q.toml"], ["find", "q.toml", "--out", "run"]])
 def test_a_world_that_ends_the_program(
-    command: list[str], name: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: list[str], name: str, ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quits = module(tmp_path, monkeypatch, CODES[code])
+    quits = module(tmp_path, monkeypatch, ENDS[ends])
     (tmp_path / "q.toml").write_text(GENERATOR.format(module=quits, name=name))
-    refused(trex(*command), "SystemExit", quits)
+    refused(trex(*command), "Exit", quits)
     assert not (tmp_path / "run").exists()
-    with pytest.raises(InputError, match="SystemExit"):
+    with pytest.raises(InputError, match="Exit"):
         api.check(tmp_path / "q.toml")
 
 
 @pytest.mark.parametrize("spec", ["{}:loads", "ask:{}:quits"])
 def test_a_model_that_ends_the_program(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quits = module(tmp_path, monkeypatch, "0")
+    quits = module(tmp_path, monkeypatch, ENDS["0"])
     (tmp_path / "q.toml").write_text(QUERY)
     refused(trex("check", "q.toml", "--model", spec.format(quits)), "SystemExit")
 
@@ -81,7 +90,7 @@ def test_a_model_that_ends_the_program(spec: str, tmp_path: Path, monkeypatch: p
 def test_a_module_that_ends_the_program_when_it_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quits = module(tmp_path, monkeypatch, "0", "\nsys.exit(0)\n")
+    quits = module(tmp_path, monkeypatch, ENDS["0"], "\nsys.exit(0)\n")
     (tmp_path / "q.toml").write_text(GENERATOR.format(module=quits, name="factory"))
     refused(trex("check", "q.toml"), "SystemExit")
 

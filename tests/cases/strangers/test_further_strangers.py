@@ -14,12 +14,7 @@ from trex.foundation.errors import InputError
 from trex.query.schema import Query
 from trex.runs.trust import named_code
 
-EXITS = """
-import {library}
-
-def factory(name):
-    raise {raised}
-"""
+FAR = 'answer = "far"\n[generator]\nname = "tests.worlds.toy_disk:disk"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +32,8 @@ def test_a_generator_from_the_standard_library_is_code_too(name: str, here: Path
 
 
 def test_a_link_to_a_trusted_file_is_trusted_and_one_that_moves_to_another_is_not(here: Path) -> None:
-    text = 'answer = "far"\n[generator]\nname = "tests.worlds.toy_disk:disk"\n'
     for name in ("mine", "other"):
-        (here / f"{name}.toml").write_text(text)
+        (here / f"{name}.toml").write_text(FAR)
     (here / "link.toml").symlink_to("mine.toml")
     trex_done("check", "mine.toml", "--trust")
     trex_done("check", "link.toml")
@@ -49,9 +43,8 @@ def test_a_link_to_a_trusted_file_is_trusted_and_one_that_moves_to_another_is_no
 
 
 def test_a_relative_or_home_folder_in_trex_trust(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = 'answer = "far"\n[generator]\nname = "tests.worlds.toy_disk:disk"\n'
     (here / "queries").mkdir()
-    (here / "queries" / "q.toml").write_text(text)
+    (here / "queries" / "q.toml").write_text(FAR)
     monkeypatch.setenv("HOME", str(here))
     for folders in ("queries", "~/queries", f":{here}/elsewhere:~/queries/"):
         monkeypatch.setenv("TREX_TRUST", folders)
@@ -84,25 +77,8 @@ def test_a_sweep_over_models_is_the_users_own_word(here: Path) -> None:
     refused(trex("queue", "add", "q.toml", "--sweep", "search.seed=5,6"), "nobody_has_this:make", "--trust")
 
 
-@pytest.mark.parametrize(
-    ("library", "raised"),
-    [
-        ("sys", "SystemExit"),
-        ("typer", "typer.Exit(0)"),
-        ("click", "click.exceptions.Exit(0)"),
-    ],
-)
-def test_other_ways_to_end_a_program(library: str, raised: str, here: Path) -> None:
-    """Command line libraries end by exceptions of their own: a factory that calls one must not end trex in silence."""
-    name = f"ends_{abs(hash(raised))}"
-    (here / f"{name}.py").write_text(EXITS.format(library=library, raised=raised))
-    (here / "q.toml").write_text(f'answer = "1"\n[generator]\nname = "{name}:factory"\n')
-    result = trex("check", "q.toml", "--trust")
-    assert result.exit_code != 0 and (result.stderr or result.exception)
-
-
 def test_the_remedies_of_the_message_work(here: Path) -> None:
-    (here / "q.toml").write_text('answer = "far"\n[generator]\nname = "tests.worlds.toy_disk:disk"\n')
+    (here / "q.toml").write_text(FAR)
     with pytest.raises(InputError, match="trust=True"):
         api.check(here / "q.toml")
     assert api.check(here / "q.toml", trust=True).world
@@ -110,18 +86,12 @@ def test_the_remedies_of_the_message_work(here: Path) -> None:
 
 
 def test_a_record_that_is_damaged_or_a_link_trusts_nothing(here: Path) -> None:
-    (here / "q.toml").write_text('answer = "far"\n[generator]\nname = "tests.worlds.toy_disk:disk"\n')
+    (here / "q.toml").write_text(FAR)
     trex_done("check", "q.toml", "--trust")
     (record,) = (here / "state").rglob("*.json")
     whole = record.read_text()
-    for text in (
-        "",
-        "{",
-        "[]",
-        '{"named": "runs the code"}',
-        '{"named": [1]}',
-        whole.replace("toy_disk", "other"),
-    ):
+    other = whole.replace("toy_disk", "other")
+    for text in ("", "{", "[]", '{"named": "runs the code"}', '{"named": [1]}', other):
         record.write_text(text)
         refused(trex("check", "q.toml"), "--trust")
     record.unlink()
