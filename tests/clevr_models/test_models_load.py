@@ -45,30 +45,6 @@ MODULE = """
         model.labels = ("no", "yes")
         return model
 
-    def narrow(question):
-        return Mean(5)
-
-    def unbatched(question):
-        return nn.Flatten(0)
-
-    def not_finite(question):
-        model = Mean(28)
-        nn.init.constant_(model.layer.bias, float("nan"))
-        return model
-
-    def no_module(question):
-        return lambda images: images
-
-    def fails(question):
-        raise KeyError("weights")
-
-    class Failing(nn.Module):
-        def forward(self, images):
-            raise RuntimeError("size mismatch")
-
-    def fails_later(question):
-        return Failing()
-
     number = 3
 """
 
@@ -96,24 +72,6 @@ def test_the_user_s_module_may_name_its_own_answers(module: str) -> None:
     bound = load_model(f"{module}:named").bind(QUESTION)
     assert bound.labels == ("no", "yes")
     assert bound.log_probs(np.zeros((1, 40, 60, 3), dtype=np.float32)).shape == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("factory", "message"),
-    [
-        ("narrow", r"returns torch.float32 \(2, 5\); it must return float logits \(2, 28\)"),
-        ("unbatched", r"must return float logits"),
-        ("not_finite", "not finite"),
-        ("no_module", r"gives a function; its factory must return a torch\.nn\.Module"),
-        ("fails", "KeyError: 'weights'"),
-        ("fails_later", r"RuntimeError: size mismatch; it must take float32 \(2, 3, 80, 120\)"),
-    ],
-)
-def test_a_module_that_does_not_fit_is_refused_before_any_picture(
-    module: str, factory: str, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        load_model(f"{module}:{factory}").bind(QUESTION)
 
 
 BARE = """

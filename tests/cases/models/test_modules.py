@@ -183,6 +183,7 @@ LABELS: dict[str, object] = {
     "tensor": torch.arange(2),
     "bytes in a list": [b"no", b"yes"],
     "None": None,
+    "a number": 3,
     "a name and a number": ["no", 1],
     "one name": ["yes"],
     "no name": [],
