@@ -18,8 +18,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError, RenderError
 from trex.foundation.files import is_missing, read_bytes
-from trex.render.cache_bound import Bound
-from trex.render.cache_folder import SCRATCH, SUFFIX, lock_scratch, mark_used
+from trex.render.cache_folder import SCRATCH, SUFFIX, Bound, lock_scratch, mark_used
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
 from trex.scenes.scene import Scene, scene_id

@@ -7,13 +7,13 @@ model that reads questions, `words` (word to number, lower case) and `length` (n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trex.artifacts.card import sha256_of
 from trex.clevr_models.adapters.callable_model import (
@@ -36,23 +36,30 @@ from trex.clevr_models.interface.options import ONNX
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.extensions import import_extra
+from trex.foundation.fields import first_problem
 from trex.foundation.files import DATA_LIMIT, TEXT_LIMIT, read_bytes
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 
-LOGITS, PROBABILITIES = GIVES = ("logits", "probabilities")
+LOGITS, PROBABILITIES = "logits", "probabilities"
 WORD = re.compile(r"[a-z0-9]+")
 LONGEST = 1000
 
 
-@dataclass(frozen=True)
-class OnnxCard:
-    """Facts that an ONNX file does not contain."""
+class OnnxCard(BaseModel):
+    """Facts that an ONNX file does not contain; its repr is part of the model's identity."""
 
-    labels: tuple[str, ...] = ANSWERS
-    gives: str = LOGITS
-    words: Mapping[str, int] | None = None
-    length: int = 0
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    labels: Annotated[tuple[str, ...], Field(strict=False)] = ANSWERS
+    gives: Literal["logits", "probabilities"] = "logits"
+    words: dict[str, int] | None = None
+    length: Annotated[int, Field(ge=0, le=LONGEST)] = 0
+
+    @model_validator(mode="after")
+    def _has_length(self) -> Self:
+        if self.words is not None and not self.length:
+            raise ValueError(f"length is 0; a question has 1 to {LONGEST} numbers")
+        return self
 
     def encode(self, text: str) -> NDArray[np.int64]:
         """Numbers (length,) of the words, padded with 0; InputError names an unknown word."""
@@ -194,19 +201,13 @@ def _as_rows(found: Floats, n: int) -> Floats:
 def read_onnx_card(path: Path) -> OnnxCard:
     """The card of an ONNX file; InputError describes any fault."""
     card = parse_json(_read(path, TEXT_LIMIT), f"card {path}")
-    if not isinstance(card, dict) or not card.keys() <= {"labels", "gives", "words", "length"}:
-        raise InputError(f"card {path} must hold labels, gives, words and length, and nothing else")
-    labels, gives = card.get("labels", list(ANSWERS)), card.get("gives", LOGITS)
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"card {path}: labels must be a list of names")
-    if gives not in GIVES:
-        raise unknown(f"card {path}: gives", str(gives), GIVES)
-    words, length = card.get("words"), card.get("length", 0)
-    if words is not None and not (isinstance(words, dict) and all(type(n) is int for n in words.values())):
-        raise InputError(f"card {path}: words must be numbers by word")
-    if type(length) is not int or not (words is not None) <= length <= LONGEST:
-        raise InputError(f"card {path}: length is {length!r}; a question has 1 to {LONGEST} numbers")
-    return OnnxCard(tuple(labels), gives, words, length)
+    try:
+        return OnnxCard.model_validate(card)
+    except ValidationError as error:
+        key, message = first_problem(error)
+        raise InputError(
+            f"card {path}{key and ': '}{key}: {message}; it may hold labels, gives, words and length"
+        ) from error
 
 
 def _softmax(logits: Floats) -> Floats:

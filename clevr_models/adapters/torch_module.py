@@ -181,24 +181,10 @@ def planes(pictures: NDArray[np.float32]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)))
 
 
-class LiveModule:
-    """A torch module used as it is, with the question that it was made for."""
-
-    input_size: tuple[int, int] | None = None
-
-    def __init__(self, name: str, module: nn.Module) -> None:
-        self.name = name
-        self.module = module
-
-    def bind(self, question: Question) -> BoundModule:
-        """The module, probed with pictures; InputError if it fails or its output has another shape."""
-        return UserModel(self.name, lambda _: self.module).bind(question)
-
-
 def live_model(name: str, threads: int = 1) -> ClevrModel:
     """The session's object of this name as a model; sets torch to `threads` threads, as for any model."""
     model = session_model(name)
     torch.set_num_threads(threads)
     if is_module(model):
-        return LiveModule(name, model)
+        return UserModel(name, lambda _: model)  # used as it is, with the question that it was made for
     return AdaptedModel(name, model, code_hash(model), takes=TAKES)

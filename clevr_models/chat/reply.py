@@ -102,10 +102,6 @@ class Usage(Lenient):
     completion_tokens: Annotated[int, Field(ge=0)]
 
 
-class Costly(Lenient):
-    usage: Usage
-
-
 class Completion(Lenient):
     choices: Annotated[list[Choice], Field(min_length=1, max_length=1)]
 
@@ -207,7 +203,8 @@ def _said(fault: object, key: str) -> str:
 def reply_cost(data: bytes) -> Cost:
     """The cost of a reply by its field `usage`; without tokens if the server does not state them."""
     try:
-        usage = Costly.model_validate(parse_json(data, "the reply", error=ModelError)).usage
+        reply = parse_json(data, "the reply", error=ModelError)
+        usage = Usage.model_validate(reply.get("usage") if isinstance(reply, dict) else None)
     except (ModelError, ValidationError):
         return Cost(replies=1, uncounted=1)
     return Cost(replies=1, input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)

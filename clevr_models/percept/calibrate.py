@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,13 +17,6 @@ REACH = 2.0  # cells: largest distance of a peak from the object's true center
 RELATED = 0.2  # CLEVR's margin, Blender units
 STEPS = 300
 RATE = 0.03
-
-
-class Matched(NamedTuple):
-    """Evidence beside the truth: the object that each peak stands for."""
-
-    evidence: Evidence  # (B, K) ...
-    item: Tensor  # (B, K) the object's number, -1 for none
 
 
 def look(percept: Percept, scenes: Scenes, batch_size: int = 32) -> Evidence:
@@ -60,41 +51,38 @@ def calibrate(percept: Percept, scenes: Scenes) -> None:
     items = torch.from_numpy(match(evidence, scenes))
     calibration = percept.calibration.cpu()
     optimizer = torch.optim.Adam(calibration.parameters(), lr=RATE)
-    matched = Matched(evidence, items)
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss = _presence_loss(percept, matched) + _attribute_loss(percept, matched, scenes)
-        loss = loss + _relation_loss(percept, matched, scenes)
+        loss = _presence_loss(percept, evidence, items) + _attribute_loss(percept, evidence, items, scenes)
+        loss = loss + _relation_loss(percept, evidence, items, scenes)
         loss.backward()
         optimizer.step()
     percept.calibration.to(next(percept.network.parameters()).device)
 
 
-def _presence_loss(percept: Percept, matched: Matched) -> Tensor:
+def _presence_loss(percept: Percept, evidence: Evidence, items: Tensor) -> Tensor:
     calibration = percept.calibration
-    logits = matched.evidence.presence * calibration.presence_scale + calibration.presence_shift
-    return functional.binary_cross_entropy_with_logits(logits, (matched.item >= 0).float())
+    logits = evidence.presence * calibration.presence_scale + calibration.presence_shift
+    return functional.binary_cross_entropy_with_logits(logits, (items >= 0).float())
 
 
-def _attribute_loss(percept: Percept, matched: Matched, scenes: Scenes) -> Tensor:
-    row, peak = (matched.item >= 0).nonzero(as_tuple=True)
-    truth = torch.from_numpy(scenes.attributes)[row, matched.item[row, peak]]  # (M, 4)
+def _attribute_loss(percept: Percept, evidence: Evidence, items: Tensor, scenes: Scenes) -> Tensor:
+    row, peak = (items >= 0).nonzero(as_tuple=True)
+    truth = torch.from_numpy(scenes.attributes)[row, items[row, peak]]  # (M, 4)
     loss = torch.zeros(())
     for slot, name in enumerate(ATTRIBUTE_VALUES):
-        logits: Tensor = getattr(matched.evidence, name)[row, peak]
+        logits: Tensor = getattr(evidence, name)[row, peak]
         loss = loss + functional.cross_entropy(
             logits * percept.calibration.attribute_scale[slot], truth[:, slot]
         )
     return loss
 
 
-def _relation_loss(percept: Percept, matched: Matched, scenes: Scenes) -> Tensor:
+def _relation_loss(percept: Percept, evidence: Evidence, items: Tensor, scenes: Scenes) -> Tensor:
     calibration = percept.calibration
-    is_object = matched.item >= 0
-    found = relate_all(
-        matched.evidence.position, calibration.relation_margin, calibration.relation_log_scale.exp()
-    )
-    item = matched.item.clamp_min(0)
+    is_object = items >= 0
+    found = relate_all(evidence.position, calibration.relation_margin, calibration.relation_log_scale.exp())
+    item = items.clamp_min(0)
     position = torch.from_numpy(scenes.positions).gather(1, item[:, :, None].expand(-1, -1, 2))
     truth = relate_all(position, torch.tensor(RELATED), torch.tensor(1e6)).round()
     pairs = (is_object[:, :, None] & is_object[:, None, :])[:, None].expand_as(found)

@@ -6,12 +6,13 @@ import time
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.render.blender.settings import BLEND, Settings
 from trex.render.blender.wire import Header
-from trex.render.blender_child.colors import to_srgb
 from trex.render.blender_child.device import GPU_ORDER, choose_device
 from trex.render.blender_child.stage import Stage
+from trex.render.picture import Bytes
 from trex.scenes.scene import scene_from_dict
 
 CPU_TYPE = "CPU"
@@ -75,3 +76,15 @@ def take_device(scene: bpy.types.Scene, kind: str) -> None:
     for device in preferences.devices:
         device.use = device.type == kind.upper()
     scene.cycles.device = "GPU"
+
+
+def to_srgb(linear: NDArray[np.float32]) -> Bytes:
+    """Linear light, any shape, to sRGB bytes (IEC 61966-2-1), clipped and rounded.
+
+    Raises ValueError for NaN: such a picture is invalid.
+    """
+    if np.isnan(linear).any():
+        raise ValueError("the renderer produced pixels that are not numbers")
+    light = np.clip(linear, 0.0, 1.0)
+    curve = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** np.float32(1 / 2.4) - 0.055)
+    return (curve * 255.0 + 0.5).astype(np.uint8)

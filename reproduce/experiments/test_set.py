@@ -12,7 +12,7 @@ from trex.labelling.votes import VOTES
 from trex.trials.baseline.files import MARKS_FOLDER, StoredBaseline
 from trex.trials.baseline.run import empty_baseline
 from trex.trials.baseline.score import SourceResult, score_examples
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 TEST_SET = "test-set"  # a folder beside those of the cells
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from trex.scenes.moves.wrapped_normal import log_moved, moved
+from trex.scenes.moves.random_walk import log_moved, moved
 from trex.scenes.prior import (
     LOG_NOISE,
     LOG_NUISANCES_DENSITY,

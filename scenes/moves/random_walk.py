@@ -1,16 +1,16 @@
-"""The paper's proposal, which changes everything in the scene at once."""
+"""The paper's proposal, which changes everything in the scene at once, and Gaussian steps that wrap around."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from trex.scenes.moves.wrapped_normal import log_moved, log_wrapped_normal, moved, wrap
 from trex.scenes.prior import LOG_NOISE, draw_noise
 from trex.scenes.scene import ATTRIBUTES, NUISANCES, TAU, Nuisances, Scene, SceneObject, with_attribute
+from trex.scenes.validity import HALF_WIDTH
 from trex.scenes.vocabulary import Vocabulary
 
 
@@ -75,3 +75,38 @@ class RandomWalk:
                 step = log_wrapped_normal(new - old, period * self.sigma_nuisance, period)
                 total += step if new != old else -math.inf
         return total
+
+
+WRAPS = 3  # images of a wrapped normal on each side; enough for sigma <= period / 2
+
+
+def wrap(value: float, low: float, period: float) -> float:
+    """The value moved by whole periods into [low, low + period)."""
+    wrapped = low + (value - low) % period
+    return wrapped if wrapped < low + period else low  # rounding can reach the upper end
+
+
+def log_wrapped_normal(delta: float, sigma: float, period: float) -> float:
+    """Log density of a step `delta` on a circle of this period, sigma <= period / 2."""
+    steps = [(delta + k * period) / sigma for k in range(-WRAPS, WRAPS + 1)]
+    top = max(-0.5 * step * step for step in steps)
+    total = sum(math.exp(-0.5 * step * step - top) for step in steps)
+    return top + math.log(total) - math.log(sigma * math.sqrt(TAU))
+
+
+def moved(rng: np.random.Generator, item: SceneObject, sigma_xy: float, sigma_rotation: float) -> SceneObject:
+    """The object after a step of these widths (Blender units, radians), wrapped at the ground's edges."""
+    dx, dy, turn = rng.normal(0.0, (sigma_xy, sigma_xy, sigma_rotation))
+    x, y = (wrap(v, -HALF_WIDTH, 2 * HALF_WIDTH) for v in (item.x + float(dx), item.y + float(dy)))
+    return replace(item, x=x, y=y, rotation=wrap(item.rotation + float(turn), 0.0, TAU))
+
+
+def log_moved(to: SceneObject, given: SceneObject, sigma_xy: float, sigma_rotation: float) -> float:
+    """Log density of `moved`; -inf if a coordinate stayed."""
+    if to.x == given.x or to.y == given.y or to.rotation == given.rotation:
+        return -math.inf
+    return (
+        log_wrapped_normal(to.x - given.x, sigma_xy, 2 * HALF_WIDTH)
+        + log_wrapped_normal(to.y - given.y, sigma_xy, 2 * HALF_WIDTH)
+        + log_wrapped_normal(to.rotation - given.rotation, sigma_rotation, TAU)
+    )

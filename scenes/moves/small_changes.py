@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.scenes.moves.block_moves import RedrawCategory
-from trex.scenes.moves.wrapped_normal import wrap
+from trex.scenes.moves.random_walk import wrap
 from trex.scenes.prior import draw_noise
 from trex.scenes.scene import TAU, Scene, SceneObject
 from trex.scenes.validity import is_valid

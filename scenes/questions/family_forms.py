@@ -1,11 +1,14 @@
-"""Which of CLEVR's 90 families a program belongs to, by its form: the program without the words of descriptions."""
+"""Which of CLEVR's 90 families a program belongs to, by its form, the program without the words of descriptions.
+
+And a program for people.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from trex.scenes.questions.families import FAMILIES, Family
-from trex.scenes.questions.programs import Program, check_program
+from trex.scenes.questions.programs import Program, Step, check_program
 from trex.scenes.scene import ATTRIBUTES
 
 _SCENE, _SOME = "scene()", "some-"
@@ -78,3 +81,14 @@ def _sharing(same: str, asked: str) -> str:
     if asked in ATTRIBUTES or asked.endswith("_all"):
         return _asked(asked.removesuffix("_all"), all_of_them)
     return _asked(asked, f"{_SOME}{all_of_them}")
+
+
+def program_lines(program: Program) -> list[str]:
+    """Each step with its number: "3  filter_shape cube of 2"."""
+    width = len(str(len(program) - 1))
+    return [f"{at:{width}}  {_call(step)}" for at, step in enumerate(program)]
+
+
+def _call(step: Step) -> str:
+    inputs = " and ".join(map(str, step.inputs))
+    return " ".join([step.function, *step.value_inputs, *(["of", inputs] if inputs else [])])

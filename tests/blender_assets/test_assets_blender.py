@@ -32,7 +32,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     if program.is_executable:
         pytest.skip("TREX_BLENDER names no Python, which this script needs")
     environment = os.environ | {"BLENDER_USER_RESOURCES": str(scratch / "user"), "PYTHONPATH": str(ROOT)}
-    command = [program.path, "-P", str(ROOT / "tests" / "worlds" / "assets_in_blender.py"), str(scratch)]
+    command = [
+        program.path,
+        "-P",
+        str(ROOT / "tests" / "blender_assets" / "assets_in_blender.py"),
+        str(scratch),
+    ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     facts: dict[str, Any] = json.loads((scratch / "found.json").read_text(encoding="utf-8"))

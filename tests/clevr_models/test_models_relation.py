@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from trex.clevr_models.fetch import fetch_relation_network
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.relation_network.model import (
+    FILE,
     RelationModel,
     how_found,
     load_relation_model,
+    read_vocabulary,
     relation_vocabulary,
 )
 from trex.clevr_models.relation_network.network import QUESTION_LAYERS, RelationNetwork, squeeze
@@ -165,3 +168,38 @@ def test_the_released_weights_answer_clevr_s_own_questions(
         rows = model.ask(image[0], [Question(text, ()) for text, _ in here])
         found += sum(ANSWERS[row.argmax()] == answer for row, (_, answer) in zip(rows, here, strict=True))
     assert (len(asked), found) == (47, right)
+
+
+OPEN = {
+    *("an", "another", "anything", "do", "either", "else", "equal"),
+    *("fewer", "greater", "has", "less", "visible"),
+}
+OPEN_ANSWERS = ("7", "8", "9", "10")
+
+
+def test_every_output_has_one_answer() -> None:
+    indices = json.loads(FILE.read_text())["answer_token_to_idx"]
+    assert sorted(indices.values()) == list(range(1, 29))
+    assert [indices[answer] for answer in relation_vocabulary().answers] == list(range(1, 29))
+
+
+def test_the_card_says_how_the_words_were_found_and_which_stay_uncertain() -> None:
+    found, words = how_found(), relation_vocabulary().words
+    margins = cast(dict[str, float], found["margins in log likelihood alone"])
+    indices = cast(dict[str, int], found["indices"])
+    assert indices == {word: words[word] for word in OPEN}
+    assert sorted(indices.values()) == list(range(71, 83))
+    assert set(margins) == set(cast(dict[str, float], found["margins"])) == OPEN
+    unsettled = cast(list[str], found["not settled by questions alone"])
+    settled = [margins[word] for word in OPEN - set(unsettled)]
+    assert max(margins[word] for word in unsettled) < min(settled)
+    assert "likelihood" in str(found["method"])
+
+
+def test_the_package_s_words_are_those_at_hand_with_only_open_ones_moved() -> None:
+    start = read_vocabulary(data_file("models/relation_network/vocab.json"))
+    ours = relation_vocabulary()
+    moved = {word for word, index in ours.words.items() if start.words[word] != index}
+    assert moved <= OPEN and len(set(ours.words.values())) == 82
+    fixed = [answer for answer in ours.answers if answer not in OPEN_ANSWERS]
+    assert all(ours.answers.index(answer) == start.answers.index(answer) for answer in fixed)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.worlds.percept_worlds import chain, perfect_table, random_table
+from tests.clevr_models.percept_worlds import chain, perfect_table, random_table
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import (
     ATTRIBUTE_VALUES,

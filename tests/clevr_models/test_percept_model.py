@@ -10,7 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tests.worlds.percept_worlds import chain
+from tests.clevr_models.percept_worlds import chain
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import compact, write_safetensors
 from trex.clevr_models.interface.answers import ANSWERS

@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.worlds.percept_worlds import chain
+from tests.clevr_models.percept_worlds import chain
 from trex.artifacts.card import read_card
 from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept import train as train_percept

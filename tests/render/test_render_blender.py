@@ -55,7 +55,7 @@ def test_bits_do_not_depend_on_processes_threads_or_what_came_before(unbroken: l
     reason="needs two cores, on Linux",
 )
 def test_one_thread_is_one_thread_on_any_core() -> None:
-    """Threads of Blender's own that find no work take time from other processes (`blender_child/resources.py`)."""
+    """Threads of Blender's own that find no work take time from other processes (`blender_child/main.py`)."""
     counts = []
     for threads in (1, 2):
         with BlenderRenderer("draft", "cpu", threads=threads) as blender:

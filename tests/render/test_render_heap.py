@@ -9,7 +9,7 @@ import pytest
 
 from tests.worlds.render_worlds import prior_scenes
 from trex.render.blender.blender_renderer import BlenderRenderer
-from trex.render.blender_child.resources import EVERY, give_back_free_memory
+from trex.render.blender_child.main import EVERY, give_back_free_memory
 from trex.render.presets import Preset
 
 MIB = 1 << 20

@@ -15,12 +15,11 @@ import pytest
 from tests.worlds.render_worlds import crowd
 from trex.foundation.errors import InputError
 from trex.render.assets import assets_hash, base_scene, hashed, mesh_paths
-from trex.render.blender.blender_renderer import BlenderRenderer, default_timeout_s
+from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.blender.wire import PREFIX, Closed, Garbled, TimedOut, read_frame, write_frame
-from trex.render.blender_child.colors import to_srgb
 from trex.render.blender_child.device import choose_device
+from trex.render.blender_child.session import to_srgb
 from trex.render.checks import check_scenes
-from trex.render.presets import PRESETS, preset_named
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, CONE
 
@@ -110,12 +109,6 @@ def test_a_device_that_is_not_there_is_an_error_that_lists_what_is() -> None:
 def test_wrong_settings_are_told_at_once(arguments: dict[str, object], told: str) -> None:
     with pytest.raises(InputError, match=told):
         BlenderRenderer(**arguments)  # type: ignore[arg-type]
-
-
-def test_presets() -> None:
-    assert list(PRESETS) == ["clevr", "reference", "sharp", "coarse", "fast", "sketch", "draft"]
-    assert (preset_named("fast").width, preset_named("clevr").samples) == (240, 512)
-    assert default_timeout_s(PRESETS["clevr"]) > 1000 > default_timeout_s(PRESETS["fast"])
 
 
 def test_the_key_names_what_determines_the_pixels() -> None:

@@ -35,7 +35,7 @@ SCENES = [crowd(count) for count in range(1, 7)]  # the stand-in draws the numbe
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     path = tmp_path / "plan"
     path.write_text("")
-    monkeypatch.setattr(process, "CHILD", "tests.worlds.scripted_child")
+    monkeypatch.setattr(process, "CHILD", "tests.render.scripted_child")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
     monkeypatch.setenv("TREX_TEST_PLAN", str(path))
 
@@ -176,7 +176,7 @@ import sys
 from trex.render.blender import process
 from trex.render.blender.blender_renderer import BlenderRenderer
 from tests.worlds.render_worlds import crowd
-process.CHILD = "tests.worlds.scripted_child"
+process.CHILD = "tests.render.scripted_child"
 blender = BlenderRenderer("draft", "cpu")
 blender.render([crowd(1)])
 print(*blender.process_ids(), flush=True)

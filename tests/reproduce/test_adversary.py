@@ -33,7 +33,7 @@ from trex.mnist_models.load import load_classifier
 from trex.mnist_models.networks.classifiers import LeNet
 from trex.mnist_models.training.loop import Batch, Training
 from trex.mnist_models.training.quality import classifier_figures
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -44,13 +44,6 @@ def test_rotation_is_read_as_radians() -> None:
     assert not math.isclose(from_clevr(data).objects[0].rotation, 0.0, abs_tol=0.1)
 
 
-def test_rotation_is_not_read_from_3d_coords() -> None:
-    """D3 of the published code: the third of 3d_coords, the height, was taken for the rotation."""
-    data = _record()
-    assert from_clevr(data).objects[0].rotation == 1.5
-    assert _first_object(data)["3d_coords"] == [0.1, -0.2, 0.7]
-
-
 def test_a_tiny_negative_rotation_stays_below_a_full_turn() -> None:
     data = _record()
     _first_object(data)["rotation"] = -1e-20

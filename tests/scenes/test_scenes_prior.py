@@ -14,7 +14,7 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
-from trex.scenes.camera import POSITION, project
+from trex.scenes.camera import project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
 from trex.scenes.prior import ScenePrior, draw_nuisances, draw_object, draw_positions
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_id, scene_to_dict
@@ -229,21 +229,6 @@ def test_of_two_introduced_shapes_each_keeps_its_words() -> None:
 
 def alone(shape: str, size: str = "large", x: float = 0.0, y: float = 0.0, rotation: float = 0.0) -> Scene:
     return Scene((SceneObject(shape, size, "red", "rubber", x, y, rotation),), Nuisances())
-
-
-def test_a_sphere_has_the_area_of_its_outline() -> None:
-    """A sphere is seen as an ellipse whose area is known in closed form."""
-    scene = alone("sphere")
-    distance = np.linalg.norm(np.asarray(POSITION) - (0.0, 0.0, 0.7))
-    sine = 0.7 / distance
-    half = math.asin(sine)
-    _, py, depth = project(np.array([(0.0, 0.0, 0.7)]))
-    off_axis = math.atan(abs(160 - py[0]) / (35 / 32 * 480))
-    focal = 35 / 32 * 480
-    minor_2 = (focal * sine) ** 2 / (math.cos(off_axis) ** 2 - sine**2)
-    major = focal * math.sin(half) * math.cos(half) / (math.cos(off_axis) ** 2 - sine**2)
-    assert visible_pixels(scene, CLEVR)[0] == pytest.approx(math.pi * major * math.sqrt(minor_2), rel=0.01)
-    assert depth[0] > 0
 
 
 def test_a_cube_is_the_hull_of_its_corners() -> None:

@@ -26,8 +26,7 @@ from trex.scenes.moves.block_moves import (
     SwapObjects,
     block_moves,
 )
-from trex.scenes.moves.random_walk import RandomWalk
-from trex.scenes.moves.wrapped_normal import log_wrapped_normal, wrap
+from trex.scenes.moves.random_walk import RandomWalk, log_wrapped_normal, wrap
 from trex.scenes.prior import ScenePrior, log_object_density
 from trex.scenes.scene import ATTRIBUTES, NUISANCES, TAU, Scene
 from trex.scenes.validity import HALF_WIDTH

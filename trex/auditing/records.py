@@ -18,7 +18,7 @@ from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 from trex.runs.manifest import answers_alike
 from trex.scenes.misreading import Misreading
-from trex.worlds.provenance import ProbeProbabilities
+from trex.worlds.description import ProbeProbabilities
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 REMEDY = "delete the folder and audit again"

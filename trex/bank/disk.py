@@ -13,8 +13,7 @@ from trex.artifacts.cache import cache_root
 from trex.bank.index import FILE, BankIndex, read_index
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.locked_folder import hold
-from trex.render.cache_bound import parse_size
-from trex.render.cache_folder import amount, entries, prune
+from trex.render.cache_folder import amount, entries, parse_size, prune
 
 FOLDER, LIMIT = "TREX_BANK", "TREX_BANK_MAX"  # variables of the environment
 DEFAULT_LIMIT = "20G"

@@ -28,7 +28,7 @@ from trex.bank.lock_holders import is_suspended, lock_holder, named
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.foundation.locked_folder import closed_on_error, is_busy
-from trex.render.cache_bound import LOOKS
+from trex.render.cache_folder import LOOKS
 
 log = logging.getLogger(__name__)
 KEPT = "everything rendered before is kept"

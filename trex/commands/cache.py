@@ -54,7 +54,7 @@ def cache_prune(
     """
     from trex.artifacts.cache import pictures_folder
     from trex.commands.shell.user_cache import parse_age_s, prune_pictures
-    from trex.render.cache_bound import max_bytes, parse_size
+    from trex.render.cache_folder import max_bytes, parse_size
 
     used_after = None if older_than is None else time.time() - parse_age_s(older_than)
     most = max_bytes() if older_than is None else None
@@ -69,7 +69,7 @@ def _show(as_json: bool) -> None:
     from trex.artifacts.cache import cache_root
     from trex.commands.shell.user_cache import Part, parts, size_words
     from trex.pages.table import Column, Table
-    from trex.render.cache_bound import max_bytes
+    from trex.render.cache_folder import max_bytes
 
     columns: tuple[Column[Part], ...] = (
         Column("files", lambda part: f"{part.files:,}", is_number=True),

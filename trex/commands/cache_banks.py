@@ -68,7 +68,7 @@ def prune_banks(
     from trex.bank import disk
     from trex.bank.disk import Due, bank_root, max_bytes, select, stored_banks
     from trex.commands.shell.user_cache import parse_age_s
-    from trex.render.cache_bound import parse_size
+    from trex.render.cache_folder import parse_size
 
     if names:
         refuse(

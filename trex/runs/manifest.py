@@ -25,8 +25,8 @@ from trex.query.target import make_target
 from trex.runs.checked_lines import DIGITS
 from trex.scenes.questions.programs import Step
 from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
+from trex.worlds.description import Provenance
 from trex.worlds.latents import SCENES, Latent
-from trex.worlds.provenance import Provenance
 from trex.worlds.recorded import WorldFacts, recorded_world
 from trex.worlds.registry import is_shipped, world_named
 from trex.worlds.world import World

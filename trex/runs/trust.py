@@ -98,7 +98,7 @@ def check_query(path: Path, query: Query, overrides: Sequence[str] = ()) -> None
 
 
 def trusted_plan(path: Path, overrides: Sequence[str], own: Sequence[str]) -> Plan:
-    """The plan for a query file, see `trex.worlds.query_plan`; of the overrides, `own` are the user's.
+    """The plan for a query file, see `trex.worlds.registry`; of the overrides, `own` are the user's.
 
     InputError before anything that the file or the other overrides name is loaded, unless this user has trusted it.
     """

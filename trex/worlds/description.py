@@ -1,4 +1,4 @@
-"""The small value types that a world returns: nouns, judgments, outlines.
+"""The small value types that a world returns: nouns, judgments, outlines, and what a run depends on.
 
 A world has two halves: one opens it for a query, the other reads a run's draws without model or renderer.
 """
@@ -6,9 +6,12 @@ A world has two halves: one opens it for a query, the other reads a run's draws 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import AliasChoices, Field
 
 from trex.inference.types import Draw
+from trex.query.schema import Section
 from trex.worlds.latents import Latent
 
 Summary = Callable[[Draw[Latent]], float]
@@ -48,3 +51,18 @@ class Outline(NamedTuple):
 
     world: str
     renders: str
+
+
+# The answers to the probe pictures, of a model whose weights are out of reach; `tried` in files of earlier versions.
+ProbeProbabilities = Annotated[
+    tuple[float, ...], Field(validation_alias=AliasChoices("probe_probabilities", "tried"))
+]
+
+
+class Provenance(Section):
+    """Names and hashes that the draws depend on; a run can be resumed only if all of them are unchanged."""
+
+    model: str
+    probe_probabilities: ProbeProbabilities = ()
+    renderer: str
+    shapes: dict[str, str] = Field(default_factory=dict)

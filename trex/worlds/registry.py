@@ -1,23 +1,30 @@
-"""Worlds by name: shipped, installed, or user-defined as `package.module:callable`."""
+"""Worlds by name: shipped, installed, or user-defined as `package.module:callable`; and the plan of a query.
+
+A world of the user's own asks the model that a query names, or brings a classifier: a run states its query's model, and
+if the world ignored that, every page would name a model that was never asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from pydantic import PrivateAttr
+
+from trex.clevr_models.adapters.live import PREFIX, noting_use
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
 from trex.foundation.json_fields import short
 from trex.mnist_models.datasets import ELSEWHERE
+from trex.query.schema import Query
+from trex.query.toml_file import parse_query, read_text
 from trex.worlds.latents import Latent
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from trex.query.schema import Query
     from trex.worlds.world import Plan, World
 
 CLEVR = "clevr"
@@ -85,8 +92,6 @@ def make_plan(query: Query, query_dir: Path) -> Plan:
     world = world_named(name)
     if is_shipped(name):
         return world.plan(query, query_dir)
-    from trex.worlds.named_model import plan_with_named_model
-
     with _in_words(name):
         plan = plan_with_named_model(world.plan, query, query_dir)
         noun, question = world.noun, plan.question
@@ -117,3 +122,44 @@ def _in_words(name: str) -> Iterator[None]:
         raise
     except RAISED as error:  # third-party code may raise anything, or end the program
         raise InputError(f"generator {name!r} fails: {error_text(error)}") from error
+
+
+class _Watched(Query):
+    """A query that notes when its section [model] is read, and its copies with it."""
+
+    _reads: list[str] = PrivateAttr(default_factory=list)
+
+    def __getattribute__(self, name: str) -> object:
+        if name == "model":
+            self._reads.append(name)
+        return super().__getattribute__(name)
+
+
+def plan_with_named_model(plan: Callable[[Query, Path], Plan], query: Query, query_dir: Path) -> Plan:
+    """The plan that a world makes; InputError if the query names a model and the world does not look at it.
+
+    An object of the session has to be taken, any other model's name has to be read.
+    """
+    name = query.model.name
+    watched = _Watched.model_construct(query.model_fields_set, **vars(query))
+    with noting_use() as used:
+        found = plan(watched, query_dir)
+    is_asked = bool(used) if name.startswith(PREFIX) else bool(watched._reads)
+    if name != SHIPPED and not is_asked:
+        raise InputError(
+            f"generator {query.generator.name!r} has a classifier of its own ({found.model_name!r}) and would not ask "
+            f"model {name!r}; leave the model out, or let the world's code open what "
+            "query.model.name names"
+        )
+    return replace(found, query=_plain(found.query))
+
+
+def _plain(query: Query) -> Query:
+    if type(query) is not _Watched:
+        return query
+    return Query.model_construct(query.model_fields_set, **vars(query))
+
+
+def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
+    """The plan for a query file, with every value checked; renders and writes nothing."""
+    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)

@@ -21,11 +21,10 @@ from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.target import make_target
-from trex.worlds.description import NOT_KNOWN, Judgment, Known, Noun, Outline, Summary
+from trex.worlds.description import NOT_KNOWN, Judgment, Known, Noun, Outline, Provenance, Summary
 from trex.worlds.fingerprint import probe_probabilities_of
 from trex.worlds.kernels import check_gradients, check_search, make_proposal
 from trex.worlds.latents import VECTORS, Form, OpenRenderer
-from trex.worlds.provenance import Provenance
 from trex.worlds.world import OpenWorld, Plan
 
 if TYPE_CHECKING:  # importing torch takes seconds

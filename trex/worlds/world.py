@@ -24,11 +24,10 @@ from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 from trex.worlds.costs import inner_steps
-from trex.worlds.description import Judgment, Known, Noun, Outline, Summary
+from trex.worlds.description import Judgment, Known, Noun, Outline, Provenance, Summary
 from trex.worlds.kernels import make_sampler
 from trex.worlds.latents import Form, Latent, OpenRenderer
 from trex.worlds.looks import DECIDING, Looks
-from trex.worlds.provenance import Provenance
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import Tensor

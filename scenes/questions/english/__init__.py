@@ -4,7 +4,7 @@
 (what is described, what is asked about it), `tree` is what they give, `meaning` turns it into a program.
 """
 
+from trex.scenes.questions.english.meaning import parse
 from trex.scenes.questions.english.phrasing import phrase
-from trex.scenes.questions.english.reading import parse
 
 __all__ = ["parse", "phrase"]

@@ -1,11 +1,16 @@
-"""What a question says as a program, with its steps in the order of CLEVR's own programs."""
+"""English questions read as programs, with their steps in the order of CLEVR's own programs."""
 
 from __future__ import annotations
 
+from trex.foundation.errors import InputError
+from trex.scenes.questions.english.forms import question
+from trex.scenes.questions.english.lexicon import EXAMPLES
+from trex.scenes.questions.english.sentence import Sentence, normalize
 from trex.scenes.questions.english.tree import Beside, Both, Compare, Either, Place, Question, Sharing, Things
 from trex.scenes.questions.filters import FILTER_ORDER, Description
-from trex.scenes.questions.programs import Program, Step
+from trex.scenes.questions.programs import Program, Step, check_program
 from trex.scenes.scene import ATTRIBUTES
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 # Without relations CLEVR's templates query these two after both things are found (comparison.json).
 _QUERIED_LATE = ("size", "color")
@@ -87,3 +92,17 @@ class _Steps:
         else:
             found = [self._things(side) for side in sides]
         return self._add("union", *found)
+
+
+MAX_LENGTH = 1000
+
+
+def parse(text: str, vocabulary: Vocabulary = CLEVR) -> Program:
+    """The program of an English question; InputError names the words that are not understood."""
+    if len(text) > MAX_LENGTH:
+        raise InputError(f"the question is longer than {MAX_LENGTH} characters: it has {len(text)}")
+    if not normalize(text):
+        raise InputError(f"the question is empty; write e.g. {EXAMPLES}")
+    program = program_of(question(Sentence(text, vocabulary)))
+    check_program(program)
+    return program

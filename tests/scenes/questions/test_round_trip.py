@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -78,35 +78,29 @@ def test_a_program_of_no_family_is_said_to_have_none() -> None:
         assert family_of(parse(text)) is None
 
 
-def test_swapped_sides_of_a_comparison_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the sides of every comparison the other way round."""
+def compared_the_other_way(patch: pytest.MonkeyPatch) -> None:
     compare = meaning._Steps.compare
 
     def swapped(steps: meaning._Steps, asked: Compare) -> int:
         return compare(steps, Compare(asked.function, asked.second, asked.first))
 
-    monkeypatch.setattr(meaning._Steps, "compare", swapped)
-    with pytest.raises(AssertionError):
-        test_a_few_questions_of_all_families_are_read_back()
+    patch.setattr(meaning._Steps, "compare", swapped)
 
 
-def test_left_read_as_right_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the reader swaps two relations."""
-    monkeypatch.setitem(things.RELATIONS, "left of", "right")
-    with pytest.raises(AssertionError):
-        test_a_few_questions_of_all_families_are_read_back()
+PLANTED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "the sides of every comparison the other way round": compared_the_other_way,
+    "the reader swaps two relations": lambda patch: patch.setitem(things.RELATIONS, "left of", "right"),
+    # As in CLEVR's other templates.
+    "compared things queried one after the other": lambda patch: patch.setattr(meaning, "_QUERIED_LATE", ()),
+    "more phrased as less": lambda patch: patch.setitem(
+        phrasing._COMPARED, "greater_than", phrasing._COMPARED["less_than"]
+    ),
+}
 
 
-def test_another_order_of_steps_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: two compared things are queried one after the other, as in CLEVR's other templates."""
-    monkeypatch.setattr(meaning, "_QUERIED_LATE", ())
-    with pytest.raises(AssertionError):
-        test_a_few_questions_of_all_families_are_read_back()
-
-
-def test_more_phrased_as_less_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the phrases of two comparisons exchanged."""
-    monkeypatch.setitem(phrasing._COMPARED, "greater_than", phrasing._COMPARED["less_than"])
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANTED[bug](monkeypatch)
     with pytest.raises(AssertionError):
         test_a_few_questions_of_all_families_are_read_back()
 

@@ -21,7 +21,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES
 from trex.scenes.questions.programs import possible_answers
 from trex.scenes.vocabulary import CLEVR
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 SCENE = ScenePrior(CLEVR, n_objects=(4, 4)).sample(np.random.default_rng(5))
 FACTS = Facts(SCENE, (1.0,) * 4, (None,) * 4)

@@ -18,7 +18,7 @@ from tests.running.command_line import trex
 from tests.running.runs import QUERY, run, write_query
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
-from trex.worlds.shipped import placement_check as room
+from trex.worlds.shipped import clevr_plan as room
 
 
 class Rendered(AssertionError):

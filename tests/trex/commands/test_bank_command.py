@@ -15,7 +15,7 @@ from trex.bank.bank import bank_of
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 FAKE = ("--preset", "fake")
 

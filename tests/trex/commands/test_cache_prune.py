@@ -18,8 +18,7 @@ from trex.artifacts.cache import PICTURES
 from trex.commands.shell.user_cache import parse_age_s
 from trex.foundation.errors import InputError
 from trex.render.cache import CachedRenderer, entry_name
-from trex.render.cache_bound import parse_size
-from trex.render.cache_folder import entries, prune
+from trex.render.cache_folder import entries, parse_size, prune
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene, scene_id

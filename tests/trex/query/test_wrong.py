@@ -16,7 +16,7 @@ from trex.datasets.examples import Example
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.scenes.questions.truth import true_answer
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 WRONG = QUERY.replace('answer = "2"\n', 'answer = "2"\nwrong = true\n')
 BANK = ["search.bank=40", "search.prior_scenes=20", "search.inner=3", "render.fresh=1"]

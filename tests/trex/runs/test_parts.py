@@ -24,7 +24,7 @@ from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE
 from trex.search.hits import Hits
 from trex.search.judging.caveats import check_passes
-from trex.worlds.query_plan import check
+from trex.worlds.registry import check
 
 QUERIES = Path(__file__).resolve().parents[3] / "queries"
 

@@ -13,7 +13,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Nuisances, Scene
 from trex.scenes.vocabulary import CLEVR
 from trex.worlds.latents import Latent
-from trex.worlds.shipped.scene_summaries import depths, least_distance, mean_distance, scene_summaries
+from trex.worlds.shipped.clevr import depths, least_distance, mean_distance, scene_summaries
 
 TARGET = high_confidence(("0", "1"), "1")
 SCENE = ScenePrior(CLEVR, (5, 5)).sample(np.random.default_rng(20_263))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from trex.commands.shell.result import Printed
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse, phrase
-from trex.scenes.questions.family_forms import family_of
+from trex.scenes.questions.family_forms import family_of, program_lines
 from trex.scenes.questions.program_json import program_to_json
-from trex.scenes.questions.program_words import program_lines
 from trex.scenes.questions.programs import Program, possible_answers
 
 

@@ -303,7 +303,7 @@ def test_scores_are_those_of_a_search(tmp_path: Path) -> None:
     """The same scene gets the same bits from a baseline and from a search."""
     from trex.datasets.examples import Example
     from trex.trials.baseline.score import log_probs
-    from trex.worlds.query_plan import check
+    from trex.worlds.registry import check
 
     plan = check(write_query(tmp_path))
     world = plan.open()
