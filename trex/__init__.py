@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trex.auditing.perform import AuditResult
-    from trex.commands.results.repair import Repair, begin_repair, open_repair
+    from trex.commands.results.repair import Repair, open_repair
     from trex.commands.results.run import Run, open_run
     from trex.commands.verb import Stopped
     from trex.finding.check import QueryCheck
@@ -30,17 +30,19 @@ if TYPE_CHECKING:
     from trex.search.hit import Hit
 
     audit: Callable[..., AuditResult]
+    begin_repair: Callable[..., Repair]
     check: Callable[..., QueryCheck]
     find: Callable[..., Run]
 
 VERBS = {
     "audit": ("audit", "VERB"),
+    "begin_repair": ("repair", "BEGIN"),
     "check": ("query", "CHECK"),
     "find": ("query", "FIND"),
 }  # in `trex.commands`
 _HOMES = {
     "AuditResult": "trex.auditing.perform",
-    **dict.fromkeys(("begin_repair", "open_repair", "Repair"), "trex.commands.results.repair"),
+    **dict.fromkeys(("open_repair", "Repair"), "trex.commands.results.repair"),
     **dict.fromkeys(("Run", "open_run"), "trex.commands.results.run"),
     "Hit": "trex.search.hit",
     "QueryCheck": "trex.finding.check",

@@ -2,194 +2,231 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
+from pydantic import BeforeValidator, model_validator
 
-from trex.commands.shell.options import Processes, TrustQuery, refuse
-from trex.commands.shell.progress import display_until_stopped
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.result import Printed
 from trex.commands.shell.trust import trust_queries
+from trex.commands.verb import Session, Verb
+from trex.foundation.options import Option, Options
 from trex.query.shipped import query_path
+from trex.query.verb_options import Processes, Settings, TrustQuery, as_settings
 
 if TYPE_CHECKING:
     from trex.commands.results.repair import Repair
     from trex.foundation.progress import Progress
     from trex.repair.files import Found
 
-repair_app = typer.Typer(
-    no_args_is_help=True,
-    help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
-)
 Data = Annotated[
     Path | None,
-    typer.Option(
-        help=(
-            "The folder of the data set; by default $TREX_DIGITS. MNIST and Fashion-MNIST are otherwise taken from "
-            "the cache or downloaded."
-        )
+    Option(
+        "The folder of a digit model's data set; by default $TREX_DIGITS. MNIST and Fashion-MNIST are otherwise taken "
+        "from the cache or downloaded."
     ),
 ]
 Folder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="The folder that `trex repair identify` names first.")
+    Path,
+    Option("The folder that `trex repair identify` names first.", metavar="FOLDER", is_argument=True),
 ]
+KEPT = "what is done is kept"
 NEXT = {"identify": "distill", "distill": "label", "label": "correct", "correct": "report"}
 
 
-@repair_app.command()
-def identify(
+class IdentifyOptions(Options):
+    """The query of a repair, and where it is kept."""
+
     query: Annotated[
-        str,
-        typer.Argument(metavar="QUERY", help="A TOML file, or the name of a shipped repair such as mnist."),
-    ],
-    out: Annotated[
-        Path | None, typer.Option(help="The folder to write to; runs/repair/NAME if not given.")
-    ] = None,
-    data: Data = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a key, e.g. identify.noise=printed. Repeatable."
+        Path,
+        Option(
+            "A TOML file, or the name of a shipped repair: mnist, or clevr for rendered scenes.",
+            metavar="QUERY",
+            is_argument=True,
         ),
-    ] = None,
-    processes: Processes = None,
-    as_json: AsJson = False,
-) -> None:
-    """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes."""
+    ]
+    out: Annotated[Path | None, Option("The folder to write to; runs/repair/NAME if not given.")] = None
+    data: Data = None
+    set: Annotated[
+        tuple[str, ...],
+        BeforeValidator(as_settings),
+        Option("Override a key, e.g. identify.noise=printed. Repeatable.", ("--set",), metavar="KEY=VALUE"),
+    ] = ()
+    processes: Processes = None
+
+
+class StepOptions(Options):
+    """The folder of a repair, and what its steps need besides."""
+
+    folder: Folder
+    data: Data = None
+    processes: Processes = None
+
+
+class VoteOptions(Options):
+    """Whose votes label the components."""
+
+    voters: Annotated[
+        str | None,
+        Option(
+            "committee: five networks that are trained here vote; people: the votes given on the served page."
+        ),
+    ] = None
+    votes: Annotated[
+        tuple[Path, ...],
+        Option("Votes of people: a CSV file with the columns picture, annotator, label. Repeatable."),
+    ] = ()
+    without: Annotated[tuple[str, ...], Option("Leave out this annotator. Repeatable.", metavar="NAME")] = ()
+
+    @model_validator(mode="after")
+    def _are_of_one_kind(self) -> Self:
+        from trex.repair.votes_file import PEOPLE, check_voters
+
+        voters = self.written("voters")
+        if self.voters is not None:
+            self.refuse(["votes"], f"{voters} says whose votes are taken; drop one of the two")
+            check_voters(self.voters)
+        if not self.votes and self.voters != PEOPLE:
+            given = f"of a file ({self.written('votes')}) or of the page ({voters} {PEOPLE})"
+            self.refuse(["without"], f"only annotators {given} can be left out")
+        return self
+
+
+class LabelOptions(VoteOptions, StepOptions):
+    """The votes on a repair's components."""
+
+
+class ProofOptions(Options):
+    """On what a correction on rendered scenes is measured beyond its own tests."""
+
+    dataset: Annotated[
+        Path | None,
+        Option("Official pictures with scenes or questions: a folder in CLEVR's layout."),
+    ] = None
+    queries: Annotated[
+        tuple[Path, ...],
+        Option("Search with this query again, before and after the correction. Repeatable.", ("--query",)),
+    ] = ()
+    set: Settings = ()
+    seeds: Annotated[
+        tuple[int, ...],
+        Option("Search with the corrected model of this seed, instead of all. Repeatable.", ("--seed",)),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _searches(self) -> Self:
+        if not self.queries:
+            self.refuse(["set", "seeds"], f"only a search ({self.written('queries')}) has it")
+        return self
+
+
+class ProveOptions(ProofOptions):
+    """A finished correction, and on what it is measured."""
+
+    folder: Folder
+    trust: TrustQuery = False
+
+    @model_validator(mode="after")
+    def _trusts_a_query(self) -> Self:
+        if not self.queries:
+            self.refuse(["trust"], f"only a search ({self.written('queries')}) has it")
+        return self
+
+
+class ReportOptions(Options):
+    """The folder of a repair."""
+
+    folder: Folder
+
+
+@dataclass(frozen=True)
+class Begun(Printed):
+    """A repair whose mistakes are grown."""
+
+    repair: Repair
+
+
+def begin_repair(options: IdentifyOptions, session: Session) -> Begun:
+    """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes.
+
+    What was begun is resumed. Nothing is written if a key, a model or the data cannot be used.
+    """
     from trex.commands.results.repair import REPAIRS, begun
     from trex.repair.settings import repair_path
 
-    repair = _repair(out or REPAIRS / repair_path(query).stem, data, processes)
-    begun(repair, query, settings or [])
-    _print(repair, "identify", as_json)
+    place = options.out or REPAIRS / repair_path(str(options.query)).stem
+    repair = begun(_repair(place, session, options.data, options.processes), str(options.query), options.set)
+    printed = _found(repair, "identify")
+    return Begun(printed.data, printed.text, repair)
 
 
-@repair_app.command()
-def distill(folder: Folder, data: Data = None, processes: Processes = None, as_json: AsJson = False) -> None:
+def distill(options: StepOptions, session: Session) -> Printed:
     """Cluster the mistakes: a Gaussian mixture with a Dirichlet-process prior."""
-    repair = _repair(folder, data, processes)
+    repair = _repair(options.folder, session, options.data, options.processes)
     repair.distill()
-    _print(repair, "distill", as_json)
+    return _found(repair, "distill")
 
 
-@repair_app.command()
-def label(
-    ctx: typer.Context,
-    folder: Folder,
-    voters: Annotated[
-        str | None,
-        typer.Option(
-            help="committee: five networks that are trained here vote; people: the votes given on the served page."
-        ),
-    ] = None,
-    votes: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Votes of people: a CSV file with the columns picture, annotator, label. Repeatable."
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Leave out this annotator. Repeatable.")
-    ] = None,
-    data: Data = None,
-    processes: Processes = None,
-    as_json: AsJson = False,
-) -> None:
+def label(options: LabelOptions, session: Session) -> Printed:
     """Label the components by votes; without --voters or --votes draw the pictures that `trex label` serves or exports.
 
     Rendered scenes are labelled by the truth, which the renderer knows: only --processes and --json apply to them.
     """
     from trex.repair.settings import SceneQuery
-    from trex.repair.votes_file import PEOPLE, check_voters
 
-    if voters is not None:
-        refuse(ctx, ["votes"], "--voters says whose votes are taken; drop one of the two")
-        check_voters(voters)
-    if not votes and voters != PEOPLE:
-        why = "only annotators of a file (--votes) or of the page (--voters people) can be left out"
-        refuse(ctx, ["without"], why)
-    repair = _repair(folder, data, processes)
-    if voters is None and not votes and not isinstance(repair.query, SceneQuery):
+    repair = _repair(options.folder, session, options.data, options.processes)
+    if options.voters is None and not options.votes and not isinstance(repair.query, SceneQuery):
         place = repair.pictures()
-        print_result({"pictures": str(place)}, _vote_words(place, folder), as_json)
-        return
-    repair.label(voters, votes=votes, without=without or ())
-    _print(repair, "label", as_json)
+        return Printed({"pictures": str(place)}, _vote_words(place, options.folder))
+    repair.label_by(options)
+    return _found(repair, "label")
 
 
-@repair_app.command()
-def correct(folder: Folder, data: Data = None, processes: Processes = None, as_json: AsJson = False) -> None:
+def correct(options: StepOptions, session: Session) -> Printed:
     """Fine-tune the model on the scenarios, with every control, judge all of it by four tests, and measure novelty."""
-    repair = _repair(folder, data, processes)
+    repair = _repair(options.folder, session, options.data, options.processes)
     repair.correct()
-    _print(repair, "correct", as_json)
+    return _found(repair, "correct")
 
 
-@repair_app.command()
-def prove(
-    ctx: typer.Context,
-    folder: Folder,
-    dataset: Annotated[
-        Path | None,
-        typer.Option(help="Official pictures with scenes or questions: a folder in CLEVR's layout."),
-    ] = None,
-    query: Annotated[
-        list[Path] | None,
-        typer.Option(help="Search with this query again, before and after the correction. Repeatable."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the queries. Repeatable."),
-    ] = None,
-    seed: Annotated[
-        list[int] | None,
-        typer.Option(help="Search with the corrected model of this seed, instead of all. Repeatable."),
-    ] = None,
-    trust: TrustQuery = False,
-    as_json: AsJson = False,
-) -> None:
+def prove(options: ProveOptions, session: Session) -> Printed:
     """Measure what a correction on rendered scenes does to official pictures, and to a new search for the failures."""
-    if not query:
-        refuse(ctx, ["settings", "seed", "trust"], "only a search (--query) has it")
-    if trust:
-        trust_queries(map(query_path, query or []), settings or [])
-    repair = _repair(folder)
-    proof = repair.prove(dataset=dataset, queries=query or [], set=settings or [], seeds=seed or []).proof
+    if options.trust:
+        trust_queries(map(query_path, options.queries), options.set)
+    proof = _repair(options.folder, session).prove_by(options).proof
     assert proof is not None
-    words = [*proof.sentences, f"next: trex repair report {folder}"]
-    print_result({"folder": str(folder), **proof.document}, "\n".join(words), as_json)
+    words = [*proof.sentences, f"next: trex repair report {options.folder}"]
+    return Printed({"folder": str(options.folder), **proof.document}, "\n".join(words))
 
 
-@repair_app.command()
-def report(folder: Folder, as_json: AsJson = False) -> None:
+def report(options: ReportOptions, session: Session) -> Printed:
     """Write one page and one JSON file of all finished steps, and say what they show."""
     from trex.repair.report import DOCUMENT, PAGE
 
-    document = _repair(folder).document()
+    folder = options.folder
+    document = _repair(folder, session).document()
     sentences = document["sentences"]
     words = "\n".join(map(str, sentences)) if isinstance(sentences, list) else ""
     files = f"page: {folder / PAGE}\nJSON: {folder / DOCUMENT}"
-    print_result({"page": str(folder / PAGE), **document}, f"{words}\n{files}", as_json)
+    return Printed({"page": str(folder / PAGE), **document}, f"{words}\n{files}")
 
 
-def _repair(place: Path, data: Path | None = None, processes: int | None = None) -> Repair:
+def _repair(place: Path, session: Session, data: Path | None = None, processes: int | None = None) -> Repair:
     from trex.commands.results.repair import Repair
 
-    return Repair(place, data, processes, _progress_of)
+    @contextmanager
+    def shown(place: Path) -> Iterator[Progress]:
+        session.begin(place)
+        yield session.display.show
+
+    return Repair(place, data, processes, shown)
 
 
-@contextmanager
-def _progress_of(place: Path) -> Iterator[Progress]:
-    """The display of a step, which says first where it writes; a stop keeps what is done."""
-    note(f"writing to {place}")
-    with display_until_stopped(f"{place} keeps what is done") as display:
-        yield display.show
-
-
-def _print(repair: Repair, step: str, as_json: bool) -> None:
+def _found(repair: Repair, step: str) -> Printed:
     """What a step found, and the next command."""
     results = repair.results
     found: Sequence[Found] = [results.found[name] for name in results.found if name == step]
@@ -198,7 +235,7 @@ def _print(repair: Repair, step: str, as_json: bool) -> None:
         found = [results.novelty, *found]
         document["novelty"] = results.novelty.model_dump()
     words = [line for each in found for line in (*each.lines, *each.sentences)]
-    print_result(document, "\n".join([*words, f"next: trex repair {NEXT[step]} {repair.path}"]), as_json)
+    return Printed(document, "\n".join([*words, f"next: trex repair {NEXT[step]} {repair.path}"]))
 
 
 def _vote_words(pictures: Path, place: Path) -> str:
@@ -213,4 +250,27 @@ def _vote_words(pictures: Path, place: Path) -> str:
     )
 
 
-COMMAND = repair_app
+def _shown_again(begun: Begun, session: Session) -> Repair:
+    """The repair for Python, each of whose steps has a display of its own, or none."""
+    from trex.commands.results.repair import display_of
+
+    return replace(begun.repair, shown=display_of(not session.display.is_quiet))
+
+
+BEGIN = Verb(IdentifyOptions, begin_repair, KEPT, result=_shown_again)
+COMMAND = typer.Typer(
+    no_args_is_help=True,
+    help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
+)
+
+
+def _add(name: str, options: type[Options], do: Callable[..., Printed]) -> None:
+    COMMAND.command(name)(Verb(options, do, KEPT).command())
+
+
+_add("identify", IdentifyOptions, begin_repair)
+_add("distill", StepOptions, distill)
+_add("label", LabelOptions, label)
+_add("correct", StepOptions, correct)
+_add("prove", ProveOptions, prove)
+_add("report", ReportOptions, report)

@@ -193,12 +193,13 @@ def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callabl
 
     def named(method: Callable[..., T]) -> Callable[..., T]:
         signature = inspect.signature(method)
-        known = [
-            each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        vars(method)["__signature__"] = signature.replace(
-            parameters=[*known, *_python_parameters(options)[:-1]]
-        )
+        known = {
+            name: each
+            for name, each in signature.parameters.items()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        }
+        further = [each for each in _python_parameters(options)[:-1] if each.name not in known]
+        vars(method)["__signature__"] = signature.replace(parameters=[*known.values(), *further])
         method.__doc__ = f"{inspect.getdoc(method)}\n\n{_keywords_doc(options)}"
         return method
 

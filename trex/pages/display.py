@@ -53,6 +53,11 @@ class Display(logging.Handler):
         if self._task is not None:
             self._bar.stop()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it shows nothing."""
+        return self._console.quiet
+
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message of the renderer, repeated ones only once."""
         line = record.getMessage()

@@ -30,19 +30,24 @@ def settings(table: Mapping[str, object]) -> tuple[str, ...]:
 
 def joined_settings(given: object, keyed: Mapping[str, object]) -> object:
     """What is given as `set`, and KEY=VALUE for each of these keys."""
-    before = _settings(given)
+    before = as_settings(given)
     return (*(before if isinstance(before, list | tuple) else (before,)), *settings(keyed))
 
 
-def _settings(value: object) -> object:
-    return settings(value) if isinstance(value, Mapping) else value
+def as_settings(value: object) -> object:
+    """KEY=VALUE for each item of a mapping."""
+    if isinstance(value, Mapping):
+        return settings(value)
+    if not isinstance(value, str | list | tuple):
+        raise ValueError('give a mapping of keys, such as {"search.seed": 3}')
+    return value
 
 
 Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True)]
 QueryModel = Annotated[str | None, Option(SPECS)]
 Settings = Annotated[
     tuple[str, ...],
-    BeforeValidator(_settings),
+    BeforeValidator(as_settings),
     Option("Override a key, e.g. search.seed=3. Repeatable.", ("--set",), metavar="KEY=VALUE"),
 ]
 Endpoint = Annotated[

@@ -19,7 +19,6 @@ from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.commands.render import object_range
-from trex.commands.results.repair import overrides_of
 from trex.farm.queue.sweep import combinations
 from trex.foundation.errors import InputError
 from trex.scenes.questions.english import parse
@@ -289,11 +288,6 @@ TABLE: dict[str, tuple[Act, str, Follow]] = {
         lambda here: parse(TWO_READINGS),
         r"write '(both) \.\.\. (and) \.\.\.'",
         lambda here, said: parse(TWO_READINGS.replace("left", f"{said[1]} left")),
-    ),
-    "set of a repair": (
-        lambda here: overrides_of("identify.noise"),  # type: ignore[arg-type]
-        r"write e\.g\. set=(\{.*\})",
-        lambda here, said: overrides_of(json.loads(said[1])),
     ),
     "revoke": (
         lambda here: CLEVR.revoke("things"),

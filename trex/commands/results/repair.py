@@ -1,21 +1,22 @@
-"""Repairs: `trex.begin_repair`, `trex.open_repair`, and the steps, which the command line carries out through here."""
+"""A repair in Python: what `trex.begin_repair` and `trex.open_repair` give, and the steps, which the shell uses too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar, cast
 
+from trex.commands.repair import ProofOptions, VoteOptions
+from trex.commands.verb import with_options
 from trex.foundation.errors import InputError
 from trex.foundation.files import read_text
 from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
-from trex.query.toml_text import toml_value
 from trex.repair.correct import correct_and_measure
 from trex.repair.domain import Voters, domain_of, prepared
 from trex.repair.files import Found, Sources
@@ -31,7 +32,7 @@ from trex.repair.settings import (
     repair_query,
 )
 from trex.repair.steps import Folder, distill, draw, identify, label
-from trex.repair.votes_file import COMMITTEE, LIMIT, PEOPLE, check_voters
+from trex.repair.votes_file import COMMITTEE, LIMIT, PEOPLE
 from trex.runs.place import RUNS
 
 REPAIRS = RUNS / "repair"  # where repairs are kept if nothing else is said
@@ -99,15 +100,14 @@ class Repair:
         with open_folder(self.path) as folder:
             return folder.require("pictures")
 
-    def label(
-        self, voters: str | None = None, *, votes: Given | Sequence[Given] | None = None, without: Sequence[str] = (),
-    ) -> Found:  # fmt: skip
-        """Label the components: `voters` "committee" or "people" (the served page), or CSV files, one or several.
+    @with_options(VoteOptions)
+    def label(self, voters: str | None = None, **votes: object) -> Found:
+        """Label the components; rendered scenes are labelled by the truth, and take no votes."""
+        return self.label_by(VoteOptions.checked(_given(voters=voters, **votes)))
 
-        `votes` names the files, `without` leaves out annotators by name. Rendered scenes are labelled by the truth, and
-        take none of these.
-        """
-        self._carry_out(_label_step(voters, votes, without))
+    def label_by(self, votes: VoteOptions) -> Found:
+        """The same, by checked options."""
+        self._carry_out(_label_step(votes))
         return _found(self.results.label)
 
     def correct(self) -> CorrectResult:
@@ -115,21 +115,18 @@ class Repair:
         self._carry_out(correct_and_measure)
         return _found(self.results.correct)
 
-    def prove(
-        self,
-        *,
-        dataset: Given | None = None,
-        queries: Sequence[Given] = (),
-        set: Mapping[str, object] | Sequence[str] | None = None,
-        seeds: Sequence[int] = (),
-    ) -> Results:
+    @with_options(ProofOptions)
+    def prove(self, **of: object) -> Results:
         """What holds of a correction on scenes beyond its own tests, measured now or before (`results.proof`).
 
-        `dataset` is a folder of official pictures in CLEVR's layout: every model answers its questions. Each of
-        `queries` (TOML files) is searched with the model before and with the chosen model of each of `seeds` (of all,
-        if none is given); `set` overrides keys of these queries. InputError for a repair that is not on scenes, and for
-        a folder, query or seed that cannot be used, RunError if the correction is not finished.
+        Every model answers the questions about official pictures; each query is searched with the model before and with
+        the corrected ones. InputError for a repair that is not on scenes, and for a folder, query or seed that cannot
+        be used, RunError if the correction is not finished.
         """
+        return self.prove_by(ProofOptions.checked(_given(**of)))
+
+    def prove_by(self, options: ProofOptions) -> Results:
+        """The same, by checked options."""
         from trex.commands.results.proof import prove_searches
         from trex.repair.scenes.official import prove_official
 
@@ -141,10 +138,10 @@ class Repair:
             folder = cast(RepairFolder[SceneQuery], opened)
             with self.shown(self.path) as progress:
                 prepared(opened, self.data, self.processes)
-                if dataset is not None:
-                    prove_official(folder, Path(fspath(dataset)), progress)
-                for query in queries:
-                    prove_searches(folder, Path(fspath(query)), overrides_of(set), seeds, progress)
+                if options.dataset is not None:
+                    prove_official(folder, options.dataset, progress)
+                for query in options.queries:
+                    prove_searches(folder, query, options.set, options.seeds, progress)
             return read_results(opened)
 
     def report(self) -> Path:
@@ -166,26 +163,6 @@ class Repair:
             step(folder, loaded, progress)
 
 
-def begin_repair(
-    query: Given, *, out: Given | None = None, data: Given | None = None, set: Mapping[str, object] | None = None,
-    processes: int | None = None, progress: bool = True,
-) -> Repair:  # fmt: skip
-    """Begin a repair and grow its mistakes, or resume that; docs/REPAIR.md has the steps that follow.
-
-    `query` is a TOML file or the name of a shipped repair such as "mnist" or "clevr" (rendered scenes);
-    `set={"identify.noise": "printed"}` sets any key by its dotted name. `out` is the folder to write to,
-    runs/repair/NAME if not given; without `progress` nothing is displayed. Raises InputError before anything is written
-    if a key, a model or the data cannot be used.
-    """
-    repair = Repair(
-        Path(fspath(out)) if out is not None else REPAIRS / repair_path(fspath(query)).stem,
-        None if data is None else Path(fspath(data)),
-        processes,
-        display_of(progress),
-    )
-    return begun(repair, query, overrides_of(set))
-
-
 def open_repair(
     path: Given, *, data: Given | None = None, processes: int | None = None, progress: bool = True
 ) -> Repair:
@@ -197,9 +174,9 @@ def open_repair(
     return repair
 
 
-def begun(repair: Repair, query: Given, overrides: Sequence[str]) -> Repair:
+def begun(repair: Repair, query: str, overrides: Sequence[str]) -> Repair:
     """The repair of a query with overrides KEY=VALUE, with its mistakes grown."""
-    path = repair_path(fspath(query))
+    path = repair_path(query)
     text, table = chosen_table(path, overrides)
     wanted = repair_query(table, str(path))
     with repair.shown(repair.path) as progress:
@@ -207,15 +184,6 @@ def begun(repair: Repair, query: Given, overrides: Sequence[str]) -> Repair:
         with create(repair.path, text, wanted, found.sources) as folder, found.open() as loaded:
             identify(folder, loaded, progress)
     return repair
-
-
-def overrides_of(given: Mapping[str, object] | Sequence[str] | None) -> list[str]:
-    """KEY=VALUE for each key of `set`, or as the command line gives them; InputError for anything else."""
-    if isinstance(given, list | tuple):
-        return [str(each) for each in given]
-    if given is not None and not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
-        raise InputError('set is not a mapping of keys; write e.g. set={"identify.noise": "printed"}')
-    return [f"{key}={toml_value(key, value)}" for key, value in (given or {}).items()]
 
 
 def display_of(progress: bool) -> ShowProgress:
@@ -230,30 +198,21 @@ def display_of(progress: bool) -> ShowProgress:
     return shown
 
 
-def _label_step(voters: str | None, votes: Given | Sequence[Given] | None, without: Sequence[str]) -> Step:
-    """The step with these votes; InputError for some that exclude each other."""
-    if isinstance(without, str):
-        raise InputError(f"without = {without!r} is one text; give a list of names")
-    if voters is not None:
-        check_voters(voters)
-    if voters == COMMITTEE and without:
-        raise InputError("without leaves out annotators, and a committee has none; drop it")
-    given = () if votes is None else (votes,) if isinstance(votes, str | PathLike) else tuple(votes)
-    if votes is not None and not given:
-        raise InputError("votes names no file; give one for each annotator")
-    texts = {Path(fspath(each)): read_text(Path(fspath(each)), limit=LIMIT) for each in given}
+def _label_step(votes: VoteOptions) -> Step:
+    voters, without = votes.voters, votes.without
+    texts = {path: read_text(path, limit=LIMIT) for path in votes.votes}
 
     def run(folder: Folder, loaded: object, progress: Progress) -> None:
         if isinstance(folder.query, SceneQuery):
             if voters is not None or texts or without:
                 raise InputError("for rendered scenes the truth is known, so a repair on them takes no votes")
             return label(folder, loaded, progress)
-        if (voters is None) == (not texts):
+        if voters is None and not texts:
             raise InputError('give either voters, "committee" or "people", or votes, CSV files')
         if voters == PEOPLE:
             draw(folder, loaded)
             texts[folder.path / VOTES] = votes_csv(read_tally(folder.path, read_shown(folder)))
-        label(folder, loaded, progress, Voters(None if voters == COMMITTEE else texts, tuple(without)))
+        label(folder, loaded, progress, Voters(None if voters == COMMITTEE else texts, without))
 
     return run
 
@@ -262,3 +221,8 @@ def _found(result: R | None) -> R:
     """The result of a step that has just been carried out."""
     assert result is not None
     return result
+
+
+def _given(**keywords: object) -> dict[str, object]:
+    """The keywords that are not None."""
+    return {name: value for name, value in keywords.items() if value is not None}
