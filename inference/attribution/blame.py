@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trex.inference.attribution.leave_one_out import find_culprit
+from trex.inference.attribution.leave_one_out import strongest
 
 How = Literal["alone", "either", "together", "most", "alike", "none"]
 
@@ -47,7 +47,5 @@ def find_blame(
         return Blame("either" if len(alone) > 1 else "alone", tuple(alone))
     if together:
         return Blame("together", tuple(sorted(together[0], key=lambda i: (effects[i], i))))
-    culprit = find_culprit(() if only_flips else effects)
-    if culprit.index is not None:
-        return Blame("most", (culprit.index,))
-    return Blame("alike", culprit.tied) if culprit.tied else Blame("none")
+    parts = () if only_flips else strongest(effects)
+    return Blame("most" if len(parts) == 1 else "alike" if parts else "none", parts)

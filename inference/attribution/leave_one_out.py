@@ -15,25 +15,18 @@ NOTICEABLE = 0.01  # of confidence: a smaller effect counts as none, and two eff
 LOWEST_LOG = -745.0  # about the log of the smallest double, in place of log 0
 
 
-@dataclass(frozen=True)
-class Culprit:
-    """The part whose removal lowers the confidence most; `index` is None if no part does, or if several tie."""
-
-    index: int | None
-    effect: float  # the lowest effect, the culprit's if there is one
-    tied: tuple[int, ...] = ()  # the parts that share the lowest effect
-
-
-def find_culprit(effects: Sequence[float]) -> Culprit:
-    """The part to blame, from the effect of leaving out each part in turn.
+def strongest(effects: Sequence[float]) -> tuple[int, ...]:
+    """The parts whose removal lowers the confidence most: several if they tie, none if no removal lowers it.
 
     Effects less than NOTICEABLE above the lowest one tie with it.
     """
     lowest = min(effects, default=0.0)
-    if lowest > -NOTICEABLE:
-        return Culprit(None, lowest)
-    alike = tuple(i for i, effect in enumerate(effects) if effect - lowest < NOTICEABLE)
-    return Culprit(alike[0], lowest) if len(alike) == 1 else Culprit(None, lowest, alike)
+    return tuple(i for i, e in enumerate(effects) if e - lowest < NOTICEABLE) if lowest <= -NOTICEABLE else ()
+
+
+def only(parts: Sequence[int]) -> int | None:
+    """The one part, None if there is none or several."""
+    return parts[0] if len(parts) == 1 else None
 
 
 def margin(log_probs: Floats, top: int) -> float:

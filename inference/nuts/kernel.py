@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,21 +24,12 @@ PATH_DEPTH = 6  # most doublings on the path, which needs no long trajectories
 Evaluate = Callable[[Point], Evaluated]
 
 
-class Doubling(NamedTuple):
-    """One doubling of a trajectory: the sum of its points' acceptances, their number, and why it ended."""
-
-    sum_accept_probs: float
-    n_points: int
-    is_divergent: bool
-    is_turning: bool
-
-
 class WatchedNuts(NUTS):
     """Pyro's kernel, recording the doublings of the last trajectory and its starting energy."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
-        self.doublings: list[Doubling] = []
+        self.doublings: list[Any] = []  # each a tree of Pyro's, of which the figures are made
         self.energy = math.nan
         self._is_inside = False
 
@@ -50,11 +41,7 @@ class WatchedNuts(NUTS):
             tree = super()._build_tree(*args)
         finally:
             self._is_inside = False
-        self.doublings.append(
-            Doubling(
-                float(tree.sum_accept_probs), tree.num_proposals, bool(tree.diverging), bool(tree.turning)
-            )
-        )
+        self.doublings.append(tree)
         return tree
 
 
@@ -164,9 +151,9 @@ def _unset(params: dict[str, Tensor]) -> Tensor:
 def _summary(nuts: WatchedNuts, n_gradients: int) -> dict[str, float]:
     doublings = nuts.doublings
     return {
-        ACCEPT: sum(d.sum_accept_probs for d in doublings) / sum(d.n_points for d in doublings),
-        DIVERGENT: any(d.is_divergent for d in doublings),
-        DEPTH: sum(not (d.is_divergent or d.is_turning) for d in doublings),
+        ACCEPT: sum(float(d.sum_accept_probs) for d in doublings) / sum(d.num_proposals for d in doublings),
+        DIVERGENT: any(bool(d.diverging) for d in doublings),
+        DEPTH: sum(not (d.diverging or d.turning) for d in doublings),
         GRADIENTS: n_gradients,
         ENERGY: nuts.energy,
     }

@@ -144,13 +144,22 @@ def _explain_picture(options: ExplainCommand, dataset: Path, session: Session) -
     return ExplainedAnswer(explain_picture(wanted, place), place)
 
 
+def _strongest(made: Explanation) -> dict[str, object]:
+    """The object responsible, None if several tie, with the lowest effect."""
+    from trex.inference.attribution.leave_one_out import only, strongest
+
+    parts = strongest(made.counted)
+    tied = parts if len(parts) > 1 else ()
+    return {"index": only(parts), "effect": min(made.counted, default=0.0), "tied": tied}
+
+
 def _json(done: Explained) -> dict[str, object]:
     from trex.explain.saliency_agreement import agreements
     from trex.explain.stored import CODEC
 
     scenes = [
         {
-            "culprit": asdict(explanation.culprit),
+            "culprit": _strongest(explanation),
             "blame": asdict(explanation.blame),
             "compared": explanation.compared,
             "control_is_exact": explanation.control.is_exact,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trex.finding.check import QueryCheck
     from trex.finding.conclude import Outcome
     from trex.finding.find import OnBegin
-    from trex.finding.page_pictures import Pictures
+    from trex.finding.page_pictures import PagePictures
     from trex.search.judging.fail_if import FailIf
     from trex.search.progress import Watcher
     from trex.tracking.tracker import Tracker
@@ -157,17 +157,17 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
 
 
 def _search(
-    work: Callable[[Watcher, OnBegin, Pictures], Outcome], options: SearchOptions, session: Session
+    work: Callable[[Watcher, OnBegin, PagePictures], Outcome], options: SearchOptions, session: Session
 ) -> Outcome:
     """The outcome of `work`, with the pictures that its page lacks, and judged."""
-    from trex.finding.page_pictures import Pictures, large_progress
+    from trex.finding.page_pictures import PagePictures, large_progress
     from trex.foundation.files import DiskFullError
     from trex.search.progress import SearchProgress
 
     judge, display = _judge(options), session.display
     shown = large_progress(display.show, f"{options.written('large', False)} skips this")
     try:
-        done = work(SearchProgress(display), session.begin, Pictures(shown, display.say, options.large))
+        done = work(SearchProgress(display), session.begin, PagePictures(shown, display.say, options.large))
     except DiskFullError as error:
         if session.folder is None:
             raise

@@ -20,7 +20,7 @@ from trex.explain.view import Shot, outlined
 from trex.explain.words import Before, Removed, blame_sentence
 from trex.foundation.files import write_atomic
 from trex.inference.attribution.blame import Blame, find_blame
-from trex.inference.attribution.leave_one_out import Culprit, find_culprit
+from trex.inference.attribution.leave_one_out import only, strongest
 from trex.inference.scoring import Scorer, images
 from trex.inference.types import Floats
 from trex.pages.page import page
@@ -38,6 +38,7 @@ from trex.scenes.questions.programs import Program
 from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
+from trex.trials.hits import largest_change
 from trex.worlds.world import open_model, open_renderer
 
 if TYPE_CHECKING:
@@ -116,14 +117,11 @@ class PictureExplained:
         return self.again.answer == self.official.answer
 
     @property
-    def culprit(self) -> Culprit:
-        """The object whose removal lowers the probability most; None if the answer is not reproduced.
-
-        If the answer is wrong, only objects count without which the model is right.
-        """
+    def strongest(self) -> int | None:
+        """The object to blame whose removal lowers the probability most; None if there is none, or if several tie."""
         rows = zip(self.effects, self._flips, strict=True)
         effects = [e if is_flip or self.compared != "truth" else 0.0 for e, is_flip in rows]
-        return find_culprit(effects if self.is_reproduced else ())
+        return only(strongest(effects)) if self.is_reproduced else None
 
     def _removed(self) -> list[Removed]:
         pairs = zip(self.removals, self.effects, strict=True)
@@ -157,28 +155,6 @@ class PictureExplained:
         return blame_sentence(self.blame, self._removed(), Before(self.again.answer, self.compared))
 
 
-@dataclass(frozen=True)
-class PictureControl:
-    """The model's log probabilities for two renders of the same scene; always measured."""
-
-    first: Floats
-    second: Floats
-
-    @property
-    def difference(self) -> float:
-        """The largest difference of a probability: exactly 0 if renderer and model are deterministic."""
-        return float(np.abs(np.exp(self.first) - np.exp(self.second)).max())
-
-
-@dataclass(frozen=True)
-class Rendered:
-    """The scene, the scene without each object, their pictures, and the control."""
-
-    scenes: tuple[Scene, ...]
-    pictures: tuple[Picture, ...]
-    control: PictureControl
-
-
 def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     """Write OUT/explanation.json and .html (which holds the official picture: do not publish it).
 
@@ -198,19 +174,25 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
         pictures = cached.render(scenes)
         (control,) = Scorer(renderer, bound).score([picture.scene])
         (first,) = Scorer(cached, bound).score([picture.scene])
-        measured = PictureControl(first.log_probs, control.log_probs)
     finally:
         renderer.close()
-    rendered = Rendered(tuple(scenes), tuple(pictures), measured)
-    made = replace(_explained(wanted, picture, program, bound, rendered), notes=tally.sentences)
+    difference = largest_change(first.log_probs, control.log_probs)
+    made = _explained(wanted, picture, program, bound, list(zip(scenes, pictures, strict=True)), difference)
+    made = replace(made, notes=tally.sentences)
     write_atomic(out / FILE, (json.dumps(_json(made), indent=1) + "\n").encode())
     write_atomic(out / PAGE, _page(made, picture, pictures).encode())
     return made
 
 
 def _explained(
-    wanted: PictureQuestion, picture: OfficialPicture, program: Program, bound: BoundModel, rendered: Rendered
+    wanted: PictureQuestion,
+    picture: OfficialPicture,
+    program: Program,
+    bound: BoundModel,
+    rendered: Sequence[tuple[Scene, Picture]],
+    control_difference: float,
 ) -> PictureExplained:
+    """The explanation by the scene and its pictures: whole, then without each object."""
     official = bound.log_probs(images([picture]))[0]
     explained = int(official.argmax())
 
@@ -221,12 +203,12 @@ def _explained(
     left_out = [f"without {object_words(picture.scene, i)}" for i in range(len(picture.scene.objects))]
     rows = zip(
         ("nothing left out", *left_out),
-        bound.log_probs(images(rendered.pictures)),
-        rendered.scenes,
+        bound.log_probs(images([shown for _, shown in rendered])),
+        [scene for scene, _ in rendered],
         strict=True,
     )
     again, *removals = (answer(*row) for row in rows)
-    ours = rendered.pictures[0].pixels
+    ours = rendered[0][1].pixels
     return PictureExplained(
         picture=picture.name,
         question=wanted.question,
@@ -236,7 +218,7 @@ def _explained(
         again=again,
         camera_px=picture.fit.error_px,
         ssim=mean_ssim(shrink(picture.pixels, ours), ours),
-        control_difference=rendered.control.difference,
+        control_difference=control_difference,
         removals=tuple(removals),
         notes=(),
     )
@@ -257,7 +239,7 @@ def _json(made: PictureExplained) -> dict[str, object]:
     return {
         **asdict(made),
         "effects": list(made.effects),
-        "culprit": made.culprit.index,
+        "culprit": made.strongest,
         "blame": asdict(made.blame),
         "compared": made.compared,
         "says": made.sentences()[-1],
@@ -270,13 +252,13 @@ def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[P
         _shot(jpeg_url(picture.pixels), made.official),
         _shot(jpeg_url(marked), made.again),
         *(
-            _shot(jpeg_url(one.pixels), removal, is_culprit=i in made.blame.parts)
+            _shot(jpeg_url(one.pixels), removal, is_responsible=i in made.blame.parts)
             for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
         ),
     ]
     return page("picture.html", {"made": made, "shots": shots})
 
 
-def _shot(image: str, answer: Answer, *, is_culprit: bool = False) -> Shot:
+def _shot(image: str, answer: Answer, *, is_responsible: bool = False) -> Shot:
     caption = f"{answer.answer} · {answer.probability:.3f}; truth {answer.truth}"
-    return Shot(image, answer.words, caption, f"{answer.words}: {caption}", is_culprit)
+    return Shot(image, answer.words, caption, f"{answer.words}: {caption}", is_responsible)

@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 
 from trex.explain.explanation import (
-    Control,
     Effect,
     Explanation,
     JointReplicates,
     ObjectReplicates,
+    RenderControl,
     Replicates,
     SmallestFlip,
     ranked,
@@ -104,9 +104,9 @@ def _begun(scores: SceneScores, found: Hit) -> Explanation:
     )
 
 
-def _control(scores: SceneScores, found: Hit) -> Control:
+def _control(scores: SceneScores, found: Hit) -> RenderControl:
     record, score = found.record, scores.fresh(found.record.scene)
-    return Control(
+    return RenderControl(
         score=score,
         recorded=found.confidence,
         confidence_difference=score.confidence - found.confidence,

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from trex.explain.compared import Compared, compared
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.inference.attribution.blame import Blame, find_blame
-from trex.inference.attribution.leave_one_out import NOTICEABLE, Culprit, MeanEffect, find_culprit
+from trex.inference.attribution.leave_one_out import NOTICEABLE, MeanEffect, only, strongest
 from trex.scenes.edits import Edit
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -38,7 +38,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Control:
+class RenderControl:
     """The control: the unedited scene rendered and scored again, past every cache, beside its recorded draw."""
 
     score: Score
@@ -233,7 +233,7 @@ class Explanation:
     picture: Hash
     scene: AnyScene
     truth: str
-    control: Control
+    control: RenderControl
     removals: tuple[Effect, ...]
     edits: tuple[Effect, ...] | None = None
     flip: SmallestFlip | None = None
@@ -249,10 +249,9 @@ class Explanation:
         return compared(self.control.score.answer, self.truth, is_torn=self.is_torn)
 
     @property
-    def culprit(self) -> Culprit:
-        """The object whose removal lowers the confidence most; of a failure, among those that make the model right."""
-        counts = [effect.is_flip or self.compared != "truth" for effect in self.removals]
-        return find_culprit([e.change if c else 0.0 for e, c in zip(self.removals, counts, strict=True)])
+    def counted(self) -> list[float]:
+        """The effect of each removal; of a failure, 0 for those that do not make the model right."""
+        return [e.change if e.is_flip or self.compared != "truth" else 0.0 for e in self.removals]
 
     @property
     def strongest(self) -> int | None:
@@ -260,7 +259,7 @@ class Explanation:
 
         None if there is none, if several tie, or if the control failed.
         """
-        return find_culprit([e.change for e in self.removals]).index if self.control.is_exact else None
+        return only(strongest([e.change for e in self.removals])) if self.control.is_exact else None
 
     @property
     def chief(self) -> int | None:
@@ -277,7 +276,7 @@ class Explanation:
 
     @property
     def blame(self) -> Blame:
-        """All objects to blame: those whose removal is a flip, else, if this is no failure, the culprit."""
+        """All objects to blame: those whose removal is a flip, else, if this is no failure, the strongest."""
         together = [tuple(edit.index for edit in effect.edits) for effect in self.joint_removals]
         effects = [effect.change for effect in self.removals]
         flips = [effect.is_flip for effect in self.removals]
@@ -291,7 +290,7 @@ class Explanation:
 
     @property
     def is_stable(self) -> bool | None:
-        """Whether removing the culprit lowers the confidence under other cameras and lights too; None if not tested."""
-        index = self.culprit.index
+        """Whether removing the strongest that counts lowers the confidence in other views too; None if not tested."""
+        index = only(strongest(self.counted))
         found = self.nuisances.of(index) if self.nuisances and index is not None else None
         return found.is_stable if found else None

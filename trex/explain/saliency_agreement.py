@@ -18,21 +18,21 @@ FEWEST = 3  # objects, at least, for a rank correlation
 class SceneAgreement:
     """One map compared with its scene's ablation; None if no object has the largest effect alone, or nothing to rank.
 
-    Here the culprit is that object, whether its removal makes the model right or not: a map is of one answer's
+    That object counts whether its removal makes the model right or not: a map is of one answer's
     probability, and so is the effect.
     """
 
     method: Method
-    peak_is_culprit: bool | None  # the largest pixel lies on the culprit
-    top_is_culprit: bool | None  # the culprit has the largest sum
+    peak_is_strongest: bool | None  # the largest pixel lies on it
+    top_is_strongest: bool | None  # it has the largest sum
     rank_correlation: float | None  # Spearman's, between sums and sizes of the effects
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """One method over all explained scenes in which one object has the largest effect, the culprit.
+    """One method over all explained scenes in which one object has the largest effect.
 
-    `chance_peak` and `chance_top` are the rates of an uninformative map: the culprit's share of the pixels, and one
+    `chance_peak` and `chance_top` are the rates of an uninformative map: its share of the pixels, and one
     object in n.
     """
 
@@ -65,12 +65,12 @@ class Agreement:
 
 def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
     """Compare one map of an explanation with its ablation."""
-    culprit = explanation.strongest
+    strongest = explanation.strongest
     sizes = [abs(effect.change) for effect in explanation.removals]
     return SceneAgreement(
         method=found.method,
-        peak_is_culprit=None if culprit is None else found.peak_object == culprit,
-        top_is_culprit=None if culprit is None else found.ranking[0] == culprit,
+        peak_is_strongest=None if strongest is None else found.peak_object == strongest,
+        top_is_strongest=None if strongest is None else found.ranking[0] == strongest,
         rank_correlation=rank_correlation(found.sums, sizes),
     )
 
@@ -99,7 +99,7 @@ def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]])
     n = len(blamed)
     peak, top = (
         sum(map(bool, hits))
-        for hits in zip(*((r.peak_is_culprit, r.top_is_culprit) for r in rows), strict=True)
+        for hits in zip(*((r.peak_is_strongest, r.top_is_strongest) for r in rows), strict=True)
     )
     ranked = [row.rank_correlation for row in rows if row.rank_correlation is not None]
     shares = [found.pixels[index] / (sum(found.pixels) + found.background_pixels) for index, found in blamed]

@@ -32,7 +32,7 @@ class Shot:
     title: str
     caption: str
     words: str
-    is_culprit: bool = False
+    is_responsible: bool = False
     large: str = ""  # data URI of the same scene at another look, "" if there is none
     note: str = ""  # the model's answer there
 

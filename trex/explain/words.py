@@ -18,7 +18,7 @@ from trex.explain.saliency_agreement import scene_agreement
 from trex.foundation.percent import percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.attribution.blame import Blame
-from trex.inference.attribution.leave_one_out import NOTICEABLE, find_culprit
+from trex.inference.attribution.leave_one_out import NOTICEABLE, only, strongest
 from trex.pages.table import Column, Table
 from trex.pages.wording import points
 from trex.scenes.describe import object_words
@@ -107,7 +107,7 @@ def _together(answer: str, by: Compared) -> str:
 
 def _strongest(removed: Sequence[Removed]) -> str:
     """The removal that lowers the confidence most, though it explains nothing; "" if none does noticeably."""
-    found = find_culprit([one.change for one in removed]).index
+    found = only(strongest([one.change for one in removed]))
     if found is None:
         return ""
     one = removed[found]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trex.foundation.words import rough_span
 from trex.query.question import named_answers
 from trex.query.schema import Query
-from trex.search.render_speed import Estimate, estimate, large_s, most_large
+from trex.search.render_speed import Duration, estimate, large_s, most_large
 from trex.search.sampling.budget import most_pictures
 from trex.worlds.registry import model_shown
 from trex.worlds.world import Plan
@@ -37,7 +37,7 @@ class QueryCheck:
     cheap_at_most: int
     control_at_most: int
     control_cheap_at_most: int
-    takes: Estimate | None
+    takes: Duration | None
     large_at_most: int = 0
     notes: tuple[str, ...] = ()
     name: str = ""  # the file of the query, if it has one

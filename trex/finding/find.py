@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
-from trex.finding.page_pictures import Pictures, with_pictures
+from trex.finding.page_pictures import PagePictures, with_pictures
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
@@ -44,7 +44,7 @@ def find_query(
     run_dir: Path,
     progress: Watcher,
     on_begin: OnBegin,
-    pictures: Pictures | None = None,
+    pictures: PagePictures | None = None,
 ) -> Outcome:
     """Run a query; calls `on_begin` with the run folder before anything is rendered.
 
@@ -74,7 +74,7 @@ def find_query(
         return with_pictures(folder, done, pictures)
 
 
-def resume(path: Path, progress: Watcher, on_begin: OnBegin, pictures: Pictures | None = None) -> Outcome:
+def resume(path: Path, progress: Watcher, on_begin: OnBegin, pictures: PagePictures | None = None) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed.
 
     Lost and damaged pictures of its hits are rendered again.

@@ -31,7 +31,7 @@ def large_progress(progress: Progress, hint: str = "") -> Progress:
     return lambda step, done, total, *facts: progress("large pictures for the page", done, total, hint)
 
 
-class Pictures(NamedTuple):
+class PagePictures(NamedTuple):
     """What a run's page gets after the search; `progress` shows it, `on_problem` says why it could not be rendered.
 
     `large`: the most confident hits again. The nearest misses, if there is no hit, it always gets.
@@ -42,7 +42,7 @@ class Pictures(NamedTuple):
     large: bool
 
 
-def with_pictures(folder: RunFolder, done: Outcome, pictures: Pictures | None) -> Outcome:
+def with_pictures(folder: RunFolder, done: Outcome, pictures: PagePictures | None) -> Outcome:
     """The run with these pictures and a new report; existing pictures are not rendered again."""
     if pictures is None:
         return done
@@ -76,7 +76,7 @@ def _has_large(folder: RunFolder, top: int) -> bool:
     return large is not None and all(large.of(hit.record.picture) for hit in found)
 
 
-def _render_missing(folder: RunFolder, done: Outcome, pictures: Pictures) -> bool:
+def _render_missing(folder: RunFolder, done: Outcome, pictures: PagePictures) -> bool:
     if done.results.found:
         return pictures.large and render_large(folder, MAX_LARGE, pictures.progress)
     if has_misses(folder, done.results.nearest):

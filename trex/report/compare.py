@@ -74,7 +74,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Test:
+class PairedTest:
     """One paired test of two runs; `p_value` is corrected for all tests of the page (Bonferroni)."""
 
     first: str
@@ -94,7 +94,7 @@ class Comparison:
     """All runs, the tests, and why pairs were left out."""
 
     runs: tuple[Compared, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[PairedTest, ...]
     unpaired: tuple[str, ...]
 
 
@@ -107,7 +107,7 @@ def compare(paths: Sequence[Path]) -> Comparison:
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise InputError("one run was given twice; give each run once")
     runs = tuple(_read(path, name) for path, name in zip(paths, _names(paths), strict=True))
-    tests: list[Test] = []
+    tests: list[PairedTest] = []
     unpaired = []
     for first, other in combinations(runs, 2):
         shared = _shared(first, other)
@@ -214,7 +214,7 @@ def _pictures_of(run: Compared) -> str:
 
 def _tests(
     first: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]
-) -> list[Test]:
+) -> list[PairedTest]:
     hits = paired(_hits(first, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
     truths = [first.manifest.world.judge(first.manifest.resolved, a.z, "").truth for a, _ in shared]
     known = [
@@ -228,7 +228,9 @@ def _tests(
         (f"{first.manifest.world.noun.many} in the level set ({_targets(first, other)})", hits),
         ("right answers", right),
     ]
-    return [Test(first.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n]
+    return [
+        PairedTest(first.name, other.name, what, counts, counts.p_value) for what, counts in rows if counts.n
+    ]
 
 
 def _targets(first: Compared, other: Compared) -> str:

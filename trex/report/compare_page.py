@@ -9,10 +9,10 @@ from trex.foundation.percent import percent
 from trex.inference.statistics.paired import Paired
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked, with_note
-from trex.report.compare import Compared, Comparison, Test
+from trex.report.compare import Compared, Comparison, PairedTest
 from trex.runs.folder import REPORT
 
-TESTS: tuple[Column[Test], ...] = (
+TESTS: tuple[Column[PairedTest], ...] = (
     Column("first and second", lambda test: f"{test.first} and {test.second}"),
     Column("what", lambda test: test.what),
     Column("scenes", lambda test: str(test.counts.n), is_number=True),

@@ -36,7 +36,7 @@ START_S = 4.0  # about, until a Blender renders its first picture; each look has
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Duration:
     """An upper bound on a search's duration in seconds, and the source of the estimate."""
 
     seconds: float
@@ -52,7 +52,7 @@ def has_known_cost(query: Query) -> bool:
     return query.generator.name == "clevr" and query.render.preset in CPU_S
 
 
-def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0.0) -> Estimate | None:
+def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0.0) -> Duration | None:
     """The time for this many pictures of a query, and for cheap ones with the CPU seconds that they cost.
 
     Blender's starts are included. None if nothing is known about the pictures' speed. Only searches
@@ -60,14 +60,14 @@ def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0
     """
     measured = _known().get(_key(query))
     if not query.search.bank and isinstance(measured, int | float) and 0 < measured < 1e6:
-        return Estimate(pictures * measured + START_S, "measured on this machine")
+        return Duration(pictures * measured + START_S, "measured on this machine")
     if not has_known_cost(query):
         return None
     cpu_s = CPU_S[query.render.preset]
     processes = query.render.processes or default_processes()
     seconds = pictures * (cpu_s / processes + BESIDE_S) + cheap_cpu_s / processes + cheap * BESIDE_S
     missing = "" if query.search.bank else "; no search was measured here yet"
-    return Estimate(
+    return Duration(
         seconds + _starts(query) * START_S, f"documented for an idle CPU (docs/PERFORMANCE.md){missing}"
     )
 

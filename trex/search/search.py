@@ -53,7 +53,7 @@ class Search:
         self._query = folder.manifest.query
         self._options = self._query.search
         self._are_distinct = folder.manifest.world.are_distinct
-        self._found = self._hits_before(PHASES[-1], math.inf)  # to show those of a run that is resumed
+        self._found = self._enter(PHASES[-1], math.inf)  # to show those of a run that is resumed
 
     def run(self) -> None:
         """Carry out everything that the query asks for."""
@@ -112,7 +112,7 @@ class Search:
         """The prior draws below `end`, and the fresh draws of the hits among them."""
         options, is_banked = self._options, bool(self._options.bank)
         seed = options.bank_seed if is_banked else options.seed
-        self._found = self._hits_before(PRIOR, end)
+        self._found = self._enter(PRIOR, end)
         self._draw(Independent(PRIOR, seed=seed, zs=zs, is_banked=is_banked), end)
         self._check_fresh()
         self._show(PRIOR, end, end)
@@ -158,7 +158,7 @@ class Search:
     ) -> None:
         """Step all chains until the budget is spent or the phase is over."""
         options = self._options
-        self._found = self._hits_before(phase, begin.next_index)
+        self._found = self._enter(phase, begin.next_index)
         self._check_fresh()
         self._show(phase, begin.next_index, options.steps)
         if is_over(begin.next_index):
@@ -177,10 +177,18 @@ class Search:
         self._journal.add(records)
         self._found.add(records)
 
-    def _hits_before(self, phase: str, index: float) -> Hits:
-        """The hits on the disk that the search made before this step of a phase; later ones wait for their turn."""
+    def _enter(self, phase: str, index: float) -> Hits:
+        """The hits on the disk that the search made before this step of a phase; later ones wait for their turn.
+
+        That is all in phases that come before it, and the fresh draws of any hit.
+        """
+        done = PHASES[: PHASES.index(phase)]
         found = Hits(self._target, self._are_distinct, bool(self._query.render.fresh))
-        found.add(record for record in self._journal.records if _is_before(record, phase, index))
+        found.add(
+            record
+            for record in self._journal.records
+            if record.phase in (*done, FRESH) or (record.phase == phase and record.index < index)
+        )
         return found
 
     def _show(self, phase: str, done: int, total: int) -> None:
@@ -199,10 +207,3 @@ class Search:
                 wanted=self._options.stop_when_found,
             )
         )
-
-
-def _is_before(record: Record, phase: str, index: float) -> bool:
-    """Whether the search made this record before step `index` of a phase, or it is a fresh draw of any hit."""
-    if record.phase == phase:
-        return record.index < index
-    return record.phase == FRESH or PHASES.index(record.phase) < PHASES.index(phase)

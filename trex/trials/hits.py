@@ -74,7 +74,7 @@ def keep_misses(folder: RunFolder, nearest: Sequence[Hit]) -> None:
     folder.write(MISSES, CODEC.text(Misses(tuple(kept))))
 
 
-def largest_change(before: Sequence[float], after: Floats) -> float:
+def largest_change(before: Sequence[float] | Floats, after: Floats) -> float:
     """The largest difference of a probability between two rows of log probabilities (K,)."""
     return float(np.abs(np.exp(after) - np.exp(np.array(before))).max())
 

@@ -12,16 +12,15 @@ import pytest
 from tests.running.command_line import trex
 from tests.running.runs import run
 from trex.explain.explain_picture import (
-    PictureControl,
     PictureExplained,
     PictureQuestion,
-    Rendered,
     explain_picture,
 )
 from trex.export.export import export
 from trex.foundation.errors import InputError
 from trex.inference.attribution.blame import Blame
 from trex.scenes.clevr_format.scene_json import read_scenes
+from trex.trials.hits import largest_change
 
 QUESTION = "How many red things are there?"
 
@@ -119,11 +118,10 @@ def test_run_and_picture_are_not_mixed() -> None:
 
 def test_a_control_is_measured_or_there_is_none() -> None:
     """No default passes: neither the control nor what is told of it can be made without both measurements."""
-    for kind in (PictureControl, Rendered, PictureExplained):
-        assert all(f.default is MISSING and f.default_factory is MISSING for f in fields(kind))
+    assert all(f.default is MISSING and f.default_factory is MISSING for f in fields(PictureExplained))
     same = np.log(np.array([0.25, 0.75]))
-    assert PictureControl(same, same.copy()).difference == 0.0
-    assert PictureControl(same, np.log(np.array([0.5, 0.5]))).difference == pytest.approx(0.25)
+    assert largest_change(same, same.copy()) == 0.0
+    assert largest_change(same, np.log(np.array([0.5, 0.5]))) == pytest.approx(0.25)
 
 
 def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: PictureExplained) -> None:
@@ -133,7 +131,7 @@ def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: P
     back = replace(made.removals[0], answer="yes", probability=0.9)
     others = tuple(replace(one, answer="no", probability=0.3) for one in made.removals[1:])
     shown = replace(made, official=official, again=again, removals=(back, *others))
-    assert shown.blame.parts == () and shown.culprit.index is None
+    assert shown.blame.parts == () and shown.strongest is None
     assert not any("is to blame" in sentence for sentence in shown.sentences())
     assert "does not show the answer" in shown.sentences()[-1]
     away = replace(back, answer="no", probability=0.3)

@@ -21,6 +21,7 @@ from tests.running.runs import leave_draws, run
 from trex.explain.explanation import Explanation
 from trex.explain.stored import CODEC, check_parts, explanation_path, read_explanation, read_explanations
 from trex.foundation.errors import InputError, RunError
+from trex.inference.attribution.leave_one_out import only, strongest
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.folder import open_run
@@ -230,7 +231,7 @@ def test_for_machines(explained: Path) -> None:
     assert data["is_exact"]
     assert len(data["scenes"]) == 2
     first = data["scenes"][0]
-    assert first["culprit"]["index"] == explanations(explained)[first["picture"]].culprit.index
+    assert first["culprit"]["index"] == only(strongest(explanations(explained)[first["picture"]].counted))
     assert data["agreement"] == []
     assert result.stdout.count("\n") == 1
 

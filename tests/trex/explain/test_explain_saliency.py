@@ -73,13 +73,13 @@ def explained(folder: Path, bound: BoundModule) -> Iterator[tuple[RunFolder, Exp
 @pytest.mark.parametrize("index", range(4))
 def test_a_model_that_looks_at_one_object_is_seen_to(index: int, tmp_path: Path) -> None:
     with explained(tmp_path, looks_at({index: 18.0})) as (_, made):
-        assert made.culprit.index == index
+        assert made.strongest == index
         assert made.saliency is not None
         assert made.saliency.answers == ("1",)
         assert [found.method for found in made.saliency.maps] == [SMOOTHGRAD, INTEGRATED]
         for found_map in made.saliency.maps:
             row = scene_agreement(made, found_map)
-            assert (row.peak_is_culprit, row.top_is_culprit) == (True, True)
+            assert (row.peak_is_strongest, row.top_is_strongest) == (True, True)
             assert found_map.ranking[0] == index
             assert found_map.completeness_gap is None or found_map.completeness_gap < 1e-3
             assert sum(found_map.sums) - found_map.sums[index] + found_map.background == 0.0
@@ -108,7 +108,7 @@ def test_a_map_of_the_wrong_object_does_not_point(tmp_path: Path) -> None:
         kept = read_map(folder, made.picture, SMOOTHGRAD)
         wrong = np.where(picture.mask > 0, 5 - picture.mask, 0).astype(np.uint8)
         row = scene_agreement(made, summed(kept, wrong, 4, SMOOTHGRAD, {}))
-    assert (row.peak_is_culprit, row.top_is_culprit) == (False, False)
+    assert (row.peak_is_strongest, row.top_is_strongest) == (False, False)
     assert row.rank_correlation is not None
     assert row.rank_correlation < 0.5
 

@@ -28,6 +28,7 @@ from trex.explain.stored import CODEC, explanation_path, judged_by_truth, read_e
 from trex.explain.view import make_explanation_view
 from trex.explain.words import sentence, sentences, stability_sentences
 from trex.inference.attribution.blame import Blame
+from trex.inference.attribution.leave_one_out import strongest
 from trex.scenes.edits import Edit
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.truth import NO_ANSWER
@@ -112,7 +113,7 @@ def test_a_correctly_counted_object_is_not_to_blame(tmp_path: Path) -> None:
     answers = [(effect.score.answer, effect.truth) for effect in made.removals]
     assert (made.truth, answers) == ("1", [("1", "0"), ("1", "1"), ("2", "1")])
     assert [effect.is_flip for effect in made.removals] == [False, True, False]
-    assert made.blame == Blame("alone", (1,)) and made.chief == made.culprit.index == 1
+    assert made.blame == Blame("alone", (1,)) and made.chief == 1 and strongest(made.counted) == (1,)
     assert "sphere (object 1) is to blame: without it the answer is 1, which is right, and" in sentence(made)
     assert made.flip is not None and [one.edits for one in made.flip.found] == [(Edit(1),)]
     assert made.flip.sentence(made.compared, "2").endswith("; the answer becomes 1, which is right.")
@@ -137,7 +138,7 @@ def test_no_object_is_to_blame_without_which_the_model_is_still_wrong(tmp_path: 
         frozenset({1, 2})
     }
     alone = replace(made, flip=None)
-    assert alone.blame == Blame("none") and alone.culprit.index is None
+    assert alone.blame == Blame("none") and strongest(alone.counted) == ()
     assert "No object explains the mistake: without any one of them the model is still wrong" in sentence(
         alone
     )
@@ -256,7 +257,12 @@ def test_an_older_file_is_read_and_judged_by_the_truth(tmp_path: Path) -> None:
         assert read is not None and read == made
         assert is_complete(read, REMOVALS, is_torn=False), "nothing has to be rendered for it"
         view = make_explanation_view(scores.folder, read)
-        assert view.by == "truth" and [shot.is_culprit for shot in view.shots] == [False, False, True, False]
+        assert view.by == "truth" and [shot.is_responsible for shot in view.shots] == [
+            False,
+            False,
+            True,
+            False,
+        ]
 
 
 def test_the_smallest_flip_of_an_older_file_is_searched_again_if_it_takes_several_edits(

@@ -9,8 +9,7 @@ import pytest
 
 from trex.inference.statistics.paired import Paired
 from trex.report import compare as module
-from trex.report.compare import Test as PairedTest
-from trex.report.compare import compare
+from trex.report.compare import PairedTest, compare
 
 
 @pytest.mark.parametrize(("runs", "is_clear"), [(2, True), (3, False)])

@@ -179,12 +179,12 @@ def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
     assert console(page) == []
 
 
-def test_the_strip_shows_every_removal_and_marks_the_culprit(page: Chrome, done: Outcome) -> None:
+def test_the_strip_shows_every_removal_and_marks_the_object_responsible(page: Chrome, done: Outcome) -> None:
     choose(page, "order", "number")
     for card in shown(page)[:EXPLAINED]:
         shots = card.find_elements(By.CSS_SELECTOR, ".shot")
         assert len(shots) == 6  # nothing left out, and each of five objects
-        blamed = [k for k, shot in enumerate(shots) if "culprit" in (shot.get_attribute("class") or "")]
+        blamed = [k for k, shot in enumerate(shots) if "responsible" in (shot.get_attribute("class") or "")]
         says = card.find_element(By.CSS_SELECTOR, ".why").text
         match = re.search(r"^.*to blame.*$", says.partition("\n")[2], re.MULTILINE)
         named = re.findall(r"\(object (\d)\)", match[0].partition("to blame")[0]) if match else []

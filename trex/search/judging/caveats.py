@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,28 +19,11 @@ from trex.worlds.latents import SCENES
 MAX_COMPARED = 100  # scenes compared; each id map costs milliseconds
 
 
-@dataclass(frozen=True)
-class PassCheck:
-    """By the id map all objects have 200 visible pixels (at 480 x 320), by the index pass `under` have fewer."""
+def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[int, int]) -> str:
+    """How the renderer's index pass agrees with the id map, by which objects have 200 pixels (at 480 x 320).
 
-    scenes: int
-    objects: int
-    under: int
-    median_difference: float  # relative difference of the two pixel counts
-
-    def sentence(self) -> str:
-        """The comparison as a sentence for the report."""
-        if not self.objects:
-            return "No picture to compare the id map with."
-        return (
-            f"Visible pixels, id map against the renderer's index pass, on {self.scenes} scenes with "
-            f"{self.objects} objects: {self.under} decisions differ (the pass sees fewer than {MIN_PIXELS} "
-            f"pixels); the counts differ by {percent(self.median_difference)} in the median."
-        )
-
-
-def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[int, int]) -> PassCheck:
-    """Compare up to 100 scenes at the deciding look, evenly spread; `size` is its (width, height) in pixels."""
+    Compares up to 100 scenes at the deciding look, evenly spread; `size` is its (width, height) in pixels.
+    """
     rendered = [
         record for record in records if record.is_rendered and record.phase not in (BANK, CALIBRATION)
     ]
@@ -50,16 +32,20 @@ def check_passes(records: Sequence[Record], vocabulary: Vocabulary, size: tuple[
     by_pass = np.array([count * scale for record in picked for count in record.visible])
     by_map = np.array([count for record in picked for count in visible_pixels(record.scene, vocabulary)])
     if not by_pass.size:
-        return PassCheck(0, 0, 0, 0.0)
+        return "No picture to compare the id map with."
     difference = float(np.median(np.abs(by_pass - by_map) / by_map))
-    return PassCheck(len(picked), by_pass.size, int(np.sum(by_pass < MIN_PIXELS)), difference)
+    return (
+        f"Visible pixels, id map against the renderer's index pass, on {len(picked)} scenes with "
+        f"{by_pass.size} objects: {np.sum(by_pass < MIN_PIXELS)} decisions differ (the pass sees fewer than "
+        f"{MIN_PIXELS} pixels); the counts differ by {percent(difference)} in the median."
+    )
 
 
 def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:
     """Checks of the renderer against the draws, as sentences; none in a world without objects."""
     if manifest.world.form is not SCENES:
         return ()
-    return (check_passes(records, manifest.vocabulary, manifest.facts.size).sentence(),)
+    return (check_passes(records, manifest.vocabulary, manifest.facts.size),)
 
 
 def no_answer_remarks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:

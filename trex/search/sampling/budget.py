@@ -15,7 +15,7 @@ from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
 
 
-class Pictures(NamedTuple):
+class MostPictures(NamedTuple):
     """Pictures at the deciding look and at cheaper ones, and those of a control if nothing is found."""
 
     deciding: int
@@ -25,7 +25,7 @@ class Pictures(NamedTuple):
     cheap_cpu_s: float = 0.0  # of `cheap`, whichever look leads; 0 where no cost is documented
 
 
-def most_pictures(query: Query) -> Pictures:
+def most_pictures(query: Query) -> MostPictures:
     """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
 
     Fresh draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it there is no
@@ -37,7 +37,7 @@ def most_pictures(query: Query) -> Pictures:
     fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
     control = len(MASSES) * steps * query.render.noise if search.control else 0
     if not (search.bank and looks):  # a common target gets further prior scenes instead of chains
-        return Pictures(
+        return MostPictures(
             (search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control, 0
         )
     is_led = search.kernel == SURROGATE
@@ -46,7 +46,7 @@ def most_pictures(query: Query) -> Pictures:
     scored = 2 if is_led and calibration else 1  # at the cheapest look, and at the one that leads
     prior = min(search.bank, scored * GROWTH * search.prior_scenes)
     cheap = scored * search.bank + calibration + inner
-    return Pictures(
+    return MostPictures(
         (prior + steps) * query.render.noise + fresh,
         cheap,
         control,
