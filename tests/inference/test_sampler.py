@@ -197,19 +197,6 @@ def test_small_widths_do_not_stop_a_chain() -> None:
     assert best.log_probs[0] > state.log_probs[0] + 1.0
 
 
-def test_starts_follow_the_weights() -> None:
-    """Six draws of equal weight among hundreds with next to none: each start is one of them."""
-    draws = toy_draws(200)
-    heavy = {17, 60, 61, 99, 150, 198}
-    weighed = [
-        replace(d, state=replace(d.state, log_weight=0.0 if i in heavy else -60.0))
-        for i, d in enumerate(draws)
-    ]
-    places = {draw.z.tobytes(): i for i, draw in enumerate(draws)}
-    for seed in range(20):
-        assert {places[state.z.tobytes()] for state in starts(seed, weighed, 3)} <= heavy
-
-
 def test_starts_are_drawn_by_tempered_weights() -> None:
     """Planted: by the plain ones, nearly every chain starts at the one heaviest draw."""
     log_weights = np.array([0.0, -4.0, -8.0, -12.0, -16.0])

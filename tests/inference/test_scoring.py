@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from trex.foundation.errors import ModelError, RenderError
-from trex.inference.scoring import Scorer, check_purity
+from trex.inference.scoring import Scorer, check_purity, images
 from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer
 from trex.inference.types import Floats, Pixels
 
@@ -119,3 +121,13 @@ def test_a_renderer_with_randomness_of_its_own_is_caught() -> None:
 def test_a_model_with_randomness_of_its_own_is_caught() -> None:
     with pytest.raises(ModelError, match="evaluation mode"):
         check_purity(Scorer(PixelRenderer(), Dropout()), Z)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_float_picture_with_a_value_that_is_no_number_is_refused(value: float) -> None:
+    """Planted bug: compared the other way round, NaN is neither below 0 nor above 1."""
+    pixels = np.full((2, 3, 1), 0.5, np.float32)
+    assert images([SimpleNamespace(pixels=pixels)]).shape == (1, 2, 3, 1)
+    pixels[1, 2, 0] = value
+    with pytest.raises(RenderError, match="must lie in"):
+        images([SimpleNamespace(pixels=pixels)])

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tests.references.statistics import ALPHA
 from tests.simulations.sampled_banks import mass_interval
-from tests.simulations.tiny_world import VALID, TinyPrior, TinyRenderer, kernel, states
+from tests.simulations.tiny_world import VALID, TinyRenderer, kernel, states
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.how_often import HowOften
@@ -165,12 +165,6 @@ def test_reweighing_equals_scoring_anew() -> None:
     assert [d.state.log_weight for d in reweigh(square_draws(10), target)] == [
         d.state.log_weight for d in anew
     ]
-
-
-def test_the_tiny_prior_is_scored_like_any_other() -> None:
-    target = high_confidence(LABELS, "red", width=0.2)
-    draws = prior_draws(1, range(50), TinyPrior(), TINY, target)
-    assert all(d.state.log_prior == -math.log(len(VALID)) for d in draws)
 
 
 def test_a_draw_is_resampled_as_often_as_it_weighs_on_average() -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.references.draws import scored
 from tests.running.runs import run
-from trex.inference.statistics.how_often import SampledRate
-from trex.inference.statistics.proportion import Proportion
-from trex.inference.statistics.two_phase import estimate, everyone
+from trex.inference.statistics.how_often import SampledRate, how_often, rate_of
+from trex.inference.statistics.proportion import Proportion, clopper_pearson
+from trex.inference.statistics.two_phase import Selection, estimate, everyone
+from trex.inference.targets import threshold
+from trex.inference.types import Draw
 from trex.report.compare import compare
 from trex.report.compare_page import write_comparison
 
@@ -72,3 +75,22 @@ def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str
     assert "vary too much" not in page
     if not has_point and how.hits:
         assert f"<dd>{how.hits / how.n:.1%}" not in page
+
+
+TARGET = threshold(("a", "b"), "a", 0.5, width=0.05)
+
+
+def test_the_effective_size_counts_each_draw_for_those_that_it_stands_for() -> None:
+    """Four equal hits with weights 1, 1, 10 and 10 are worth (22)^2 / 202 draws, not 4."""
+    draws = [Draw(scored(TARGET, [0.9, 0.1], k), index=k) for k in range(4)]
+    chosen = Selection(np.arange(4), np.array([1.0, 1.0, 0.1, 0.1]))
+    assert how_often(draws, chosen, TARGET).ess == pytest.approx(22**2 / 202)
+
+
+def test_at_another_level_the_rate_has_its_interval() -> None:
+    hits = np.repeat([1.0, 0.0], [6, 34])
+    for level in (0.95, 0.975, 0.9875):
+        assert rate_of(hits, everyone(40), level).interval == pytest.approx(clopper_pearson(6, 40, level))
+    draws = [Draw(scored(TARGET, [0.9, 0.1], k), index=k) for k in range(9)]
+    wide, plain = (how_often(draws, everyone(9), TARGET, level) for level in (0.975, 0.95))
+    assert wide.mass.interval.low < plain.mass.interval.low and wide.level == 0.975

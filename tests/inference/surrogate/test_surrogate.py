@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tests.inference.test_sampler import Counting, begin, bits, flat, through_json
-from tests.worlds.tiny_scene_world import GroundPrior, ground_kernel
 from trex.foundation.errors import InputError
 from trex.inference.chains import rounds
 from trex.inference.gaussian_walk import GaussianWalk
@@ -142,19 +141,6 @@ def test_the_state_keeps_the_evaluation_of_the_deciding_look() -> None:
     (scored,) = of.deciding.scorer.score([state.z])
     assert np.array_equal(state.log_probs, scored.log_probs)
     assert state.log_weight == TARGET.log_weight(scored.log_probs)
-
-
-def test_scenes_are_latents_too() -> None:
-    deciding = ground_kernel()
-    leading = replace(deciding, target=LeadingTarget(deciding.target))
-    of, rng = Surrogate(deciding, leading, 8), np.random.default_rng(2)
-    state = of.init(GroundPrior().sample(rng))
-    moved = 0
-    for _ in range(40):
-        (draw,) = of.step([rng], [state])
-        state = draw.state
-        moved += draw.is_accepted
-    assert moved > 10
 
 
 def test_the_leading_weight_is_flattened_and_has_a_floor() -> None:

@@ -137,3 +137,11 @@ def test_the_words_name_the_numbers() -> None:
 def test_wrong_targets_are_refused_in_words(make: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
         make()  # type: ignore[operator]
+
+
+def test_the_margin_of_a_level_set_is_that_of_its_worst_part() -> None:
+    """Planted bug: that of the best. Two equal probabilities that a third one exceeds are torn between nothing."""
+    target = k_way(("a", "b", "c"), ("a", "b"))
+    inside, outside = np.log([0.49, 0.49, 0.02]), np.log([0.3, 0.3, 0.4])
+    assert target.is_hit(inside) and 0.0 < target.margin(inside) < 1.0
+    assert not target.is_hit(outside) and target.margin(outside) < 0.0

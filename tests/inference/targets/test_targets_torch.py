@@ -114,13 +114,6 @@ def test_the_prior_is_that_of_the_digits() -> None:
     assert np.allclose(standard_normal(torch.from_numpy(z)).numpy(), expected, rtol=1e-14)
 
 
-def test_the_density_is_prior_times_weight_and_reports_both() -> None:
-    target = EVERY["ambiguous-pair"]
-    found = Density(linear, target).evaluate({7: Point(np.array([0.3, -0.2, 1.0]))})[7]
-    assert found.log_density == pytest.approx(found.state.log_prior + found.state.log_weight)
-    assert found.state.log_weight == pytest.approx(target.log_weight(found.state.log_probs))
-
-
 def test_a_temperature_leaves_the_reported_evaluation_the_papers() -> None:
     density = Density(linear, EVERY["high-confidence"])
     z = np.array([0.3, -2.2, 1.0])

@@ -182,12 +182,6 @@ def test_edits_name_objects_of_the_unedited_scene() -> None:
     )
 
 
-def test_who_is_to_blame() -> None:
-    assert strongest([0.0, -0.5, -0.1]) == (1,)
-    assert strongest([-0.5, 0.2, -0.495]) == (0, 2)
-    assert strongest([0.3, -0.009]) == strongest([]) == ()
-
-
 def test_margin() -> None:
     probs = np.log([0.5, 0.3, 0.2])
     assert margin(probs, 0) == pytest.approx(np.log(5 / 3))

@@ -1,5 +1,7 @@
 """The report: one file, no network, everything on it; and the same run for ArviZ."""
 
+from __future__ import annotations
+
 import json
 import re
 import warnings
@@ -13,18 +15,20 @@ from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import QUERY, SEARCHES, find, run, write_query
 from tests.serving.html_page import Page, read_page
 from trex.export.netcdf import write_netcdf
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.relatives import Families
 from trex.finding.conclude import Outcome, conclude_run
-from trex.foundation.percent import percent
-from trex.pages import figures
 from trex.report import context
 from trex.report.context import goal
-from trex.report.gallery import first_places, kinds
+from trex.report.gallery import ALONE, family_choices, family_counts, family_key, first_places, kinds
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import CONTROL, CONTROLS
 from trex.scenes.clevr_format.scene_json import read_scenes
-from trex.scenes.questions.programs import Step, execute
-from trex.scenes.questions.truth import NO_ANSWER, true_answer
+from trex.scenes.conditions import has
+from trex.scenes.questions.programs import execute
+from trex.worlds.description import Noun
 
 
 @pytest.fixture(scope="module")
@@ -254,18 +258,37 @@ def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, 
     assert f"{part.results.how_often.n} prior draws" in page.text
 
 
-def test_percent_keeps_what_matters() -> None:
-    shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
-    assert shown == ["0.0%", "100.0%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
+SCENE = Noun("scene", "scenes")
+RED = Pattern(((has("color", "red"),),))
+FAMILIES = Families(
+    numbers=(1, 1, 2, 3, 4, 3),
+    known=(
+        Family(RED, number=1, members=(0, 1), is_explained=True),
+        Family(Pattern(), number=2, members=(2,)),
+        Family(Pattern(), number=3, members=(3, 5)),
+        Family(Pattern(), number=4, members=(4,), is_explained=True),
+    ),
+)
 
 
-def test_rolling_mean_matches_the_plain_sum() -> None:
-    values = np.random.default_rng(0).random(40)
-    plain = [values[max(0, k - 24) : k + 1].mean() for k in range(40)]
-    np.testing.assert_allclose(figures.rolling(values, 25), plain)
+def test_one_scene_of_each_family_comes_first_then_the_others_by_confidence() -> None:
+    assert first_places(FAMILIES, 240) == [0, 3, 4, 1, 2, 5]
+    assert first_places(FAMILIES, 4) == [0, 3, 4, 1]  # no family is cut off before a second scene is shown
 
 
-def test_a_question_without_an_answer_says_so(done: Outcome) -> None:
-    scene = done.results.found[0].record.scene
-    program = (Step("scene"), Step("unique", (0,)), Step("query_color", (1,)))
-    assert true_answer(program, scene) == NO_ANSWER
+def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
+    values = [value for value, _ in family_choices(FAMILIES, SCENE)]
+    assert values == ["1", "3", "4", ALONE]
+    assert [family_key(FAMILIES.known[number - 1]) for number in FAMILIES.numbers] == [
+        "1",
+        "1",
+        ALONE,
+        "3",
+        "4",
+        "3",
+    ]
+    assert (
+        family_counts(FAMILIES.known[0], 6, SCENE).replace("\u00a0", " ") == "2 scenes, 33.3% of all 6 found"
+    )
+    alone = Families(numbers=(1,), known=(Family(Pattern(), number=1, members=(0,)),))
+    assert family_choices(alone, SCENE) == []

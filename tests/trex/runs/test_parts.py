@@ -14,7 +14,6 @@ from tests.references.scene_strategies import scenes
 from tests.running.queries import read_query
 from tests.running.runs import QUERY, run
 from trex.foundation.errors import InputError, RunError
-from trex.inference.targets import high_confidence
 from trex.query.shape_cards import read_card
 from trex.query.toml_file import parse_query
 from trex.runs.folder import open_run
@@ -23,7 +22,6 @@ from trex.scenes.distinct import are_distinct
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE
-from trex.search.hits import Hits
 from trex.search.judging.caveats import check_passes
 from trex.worlds.registry import check
 
@@ -76,18 +74,6 @@ def test_a_nan_is_never_written() -> None:
         to_line(record(scene(item()), math.nan))
 
 
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    done = run(tmp_path, ["search.steps=0"])
-    path = done.folder / "draws.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    (done.folder / "finished").unlink(missing_ok=True)  # as after a kill
-    path.write_bytes(lines[0] + b"{broken}\n" + lines[1])
-    from trex.runs.draw_log import read_draws
-
-    with pytest.raises(RunError, match=r"draws.jsonl, line 2"):
-        read_draws(path)
-
-
 def test_two_processes_never_write_into_one_run(tmp_path: Path) -> None:
     done = run(tmp_path, ["search.steps=0"])
     with open_run(done.folder, for_writing=True):
@@ -127,24 +113,6 @@ DISTINCT = [
 def test_which_scenes_are_distinct(one: Scene, other: Scene, expected: bool) -> None:
     assert are_distinct(one, other) is expected
     assert are_distinct(other, one) is expected
-
-
-def test_found_scenes_are_hits_and_distinct() -> None:
-    target = high_confidence(("a", "b"), "a")
-    found = Hits(target, lambda one, other: are_distinct(one, other), fresh=False)
-    sure, unsure = (math.log(0.95), math.log(0.05)), (math.log(0.6), math.log(0.4))
-    first, other = scene(item(), item(1)), scene(item(0, 2), item(1, -1))
-    found.add(
-        [record(first, *sure), record(first, *sure), record(scene(item(2)), *unsure), record(other, *sure)]
-    )
-    assert [row.scene for row in found.found] == [first, other]
-    assert (found.hits, found.best) == (3, pytest.approx(0.95))
-    better = scene(item(), item(1, 2))  # distinct from `other` alone
-    found.add([record(better, math.log(0.97), math.log(0.03)), record(first, *sure)])
-    assert [row.scene for row in found.found] == [better, other]
-    assert found.hits == 5
-    found.add([dataclasses.replace(record(scene(item(-2))), log_prior=-math.inf)])  # not rendered
-    assert found.hits == 5
 
 
 def test_the_index_pass_is_compared_at_the_pictures_size() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.running.command_line import refused, trex
+from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import BANK, QUERY, SEARCHES, run, write_query
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 from trex.runs.record import CHAIN, CONTROLS, PRIOR
+from trex.scenes.scene import Scene
 from trex.search.sampling.budget import most_pictures
 
 
@@ -56,3 +61,23 @@ def test_a_random_sample_that_may_be_empty_is_refused(tmp_path: Path) -> None:
     refused(trex("check", query, *few, "--set", "search.bank=60"), "search.prior_scenes = 8", "at least 12")
     for bank in (0, 8):
         assert "is valid" in trex("check", query, *few, "--set", f"search.bank={bank}").stdout
+
+
+def test_pictures_of_every_look_are_counted_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a calibration's pictures at a cheaper look counted as the deciding look's, too."""
+    monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
+    use_ladder(monkeypatch, TINY, SMALL)
+    made: Counter[int] = Counter()
+    whole = FakeRenderer.render
+
+    def counting(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        made[renderer.width] += len(zs)
+        return whole(renderer, zs)
+
+    done = run(tmp_path, [*BANK, "search.inner=2", "search.steps=2"], "search")
+    monkeypatch.setattr(FakeRenderer, "render", counting)
+    monkeypatch.setenv("TREX_BANK", str(tmp_path / "others"))
+    again = run(tmp_path, [*BANK, "search.inner=2", "search.steps=2"], "again")
+    assert again.results.renders == done.results.renders and made[3] and made[60]
+    extra = made[120] - again.results.renders
+    assert 0 <= extra <= 3, f"{extra} pictures besides the search's: checks of the renderer before it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from tests.running.runs import QUERY, run, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import grainy_models
 from trex.commands.results.run import open_run
+from trex.families.relatives import Families
 from trex.finding.conclude import Outcome
 from trex.report.calibration import calibration_view
 from trex.runs.draw_log import read_draws
 from trex.runs.record import FRESH, PRIOR
+from trex.search.hit import count_known
 from trex.search.judging.headline import family_sentences, fragile_words, headline, how_often_words
 from trex.search.results import Results, read_results
 
@@ -153,3 +156,42 @@ def test_scenes_are_counted_whatever_their_noise_draws(tmp_path: Path) -> None:
     for noise in (1, 4):
         done = run(tmp_path, [*none, f"render.noise={noise}"], f"noise-{noise}")
         assert headline(done.manifest, done.results) == "No such scene among 12 rendered."
+
+
+ALL_HITS = ["search.steps=0", "render.fresh=0", "answer=1", "target.kind=threshold", "target.threshold=0.01"]
+
+
+@pytest.fixture(scope="module")
+def wrong_ones(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    found = run(tmp_path_factory.mktemp("hits"), [*ALL_HITS, "search.prior_scenes=30"])
+    assert len(found.results.found) >= 3
+    return found
+
+
+def said(wrong_ones: Outcome, wrong: Sequence[bool | None]) -> str:
+    """The headline if of the first hits these answers are wrong."""
+    hits = tuple(
+        replace(hit, is_wrong=flag) for hit, flag in zip(wrong_ones.results.found, wrong, strict=False)
+    )
+    return headline(
+        wrong_ones.manifest,
+        replace(wrong_ones.results, found=hits, families=Families(tuple(range(1, len(hits) + 1)))),
+    )
+
+
+def test_the_headline_counts_what_is_wrong_and_what_is_unknown(wrong_ones: Outcome) -> None:
+    """Planted bugs: one wrong answer, and every one was; what nobody knows counted as right."""
+    assert said(wrong_ones, [True, False, True]).endswith("; in 2 of them the answer is wrong.")
+    assert said(wrong_ones, [True, True, True]).endswith(", and in every one the answer is wrong.")
+    assert said(wrong_ones, [False, False, False]).endswith("; the answer is right in all of them.")
+    assert "in 1 of them the answer is wrong, and in 2 that is not known" in said(
+        wrong_ones, [True, None, None]
+    )
+    assert "wrong" not in said(wrong_ones, [None, None, None]) and "right" not in said(
+        wrong_ones, [None, None, None]
+    )
+
+
+def test_a_count_is_unknown_only_if_nothing_is_known() -> None:
+    assert count_known([True, None, False]) == 1 and count_known([None, None]) is None
+    assert count_known([]) == 0 and count_known([False, None]) == 0

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.references.draws import scored
+from tests.running.runs import run
 from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import everyone
-from trex.inference.statistics.verdict import conclude
+from trex.inference.statistics.verdict import Conclusion, Ending, conclude
 from trex.inference.targets import threshold
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
+from trex.runs.draw_log import read_draws
 from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROL, FRESH, PRIOR, Record
+from trex.scenes import distinct
+from trex.search.hit import MAX_MISSES, nearest_misses
 from trex.search.hits import TRIES, Hits
 from trex.search.judging.endings import corrected
-from trex.worlds.latents import Latent
+from trex.search.judging.fail_if import Decision, parse_fail_if, rule
+from trex.search.results import Results
+from trex.worlds.latents import Latent, identity
 
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.01)
 
@@ -139,3 +148,74 @@ def how_often_of_none() -> HowOften:
     """What one prior draw outside of the level set shows."""
     miss = Draw(scored(TARGET, [0.1, 0.9]))
     return how_often([miss], everyone(1), TARGET, 0.95)
+
+
+def staying(*stay: bool) -> Hits:
+    """Distinct hits, each with whether it stays under fresh noise."""
+    found = Hits(TARGET, are_distinct, True)
+    for place, stays in enumerate(stay):
+        found.add([record(float(place), 0.9), record(float(place), 0.8 if stays else 0.2, FRESH)])
+    return found
+
+
+@pytest.mark.parametrize("ending", list(Ending))
+def test_one_hit_that_stays_is_found_whatever_became_of_others(ending: Ending) -> None:
+    """Planted bug: one fragile hit, and everything else was not found either."""
+    before = Conclusion(ending, ("As it was.",), (), 4, 9, 0.9, 100)
+    mixed = corrected(
+        before, staying(True, False, False), "1 scene", [], how_often_of_none(), SearchSection()
+    )
+    assert mixed.ending is (Ending.FOUND if ending is Ending.NOT_FOUND else ending)
+    none = corrected(before, staying(False, False), "", [], how_often_of_none(), SearchSection())
+    assert none.ending is Ending.NOT_FOUND and "2 distinct hits were" in none.sentences[0]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A search that has found something."""
+    done = run(tmp_path_factory.mktemp("found"), ["search.steps=0", "render.fresh=0", "answer=1"])
+    assert done.results.found
+    return done.results
+
+
+def test_a_build_fails_by_hits_that_survive_alone(results: Results) -> None:
+    """Planted bug: fragile hits failed it too."""
+    condition = parse_fail_if("found")
+    fragile = replace(results, found=(), fragile=results.found)
+    assert rule(condition, results).decision is Decision.FAIL
+    assert rule(condition, fragile).decision is Decision.PASS
+    assert rule(condition, replace(results, found=(), fragile=())).decision is Decision.PASS
+
+
+def test_before_a_search_has_finished_a_hit_alone_decides(results: Results) -> None:
+    """Planted bugs: no hit so far passes; an interval of the first draws decides."""
+    fragile = replace(results, found=(), fragile=results.found)
+    found, rate = parse_fail_if("found"), parse_fail_if("rate < 1")
+    assert rule(found, results, is_finished=False).decision is Decision.FAIL
+    assert rule(found, fragile, is_finished=False).decision is Decision.UNDECIDED
+    assert rule(rate, results, is_finished=True).decision is not Decision.UNDECIDED
+    assert rule(rate, results, is_finished=False).decision is Decision.UNDECIDED
+
+
+def test_near_misses_are_scenes_that_differ_and_none_of_a_cheaper_look(tmp_path: Path) -> None:
+    """Planted bugs: any other picture was another miss, such as the same scene under other noise; a look that does not
+    decide was near.
+    """
+    done = run(tmp_path, ["answer=6", "target.width=1e-6", "search.steps=0", "render.fresh=0"])
+    prior = read_draws(done.folder / "draws.jsonl", done.manifest)
+
+    def again(record: Record, k: int) -> Record:
+        """The same scene under another noise seed, at a place of its own."""
+        return replace(record, index=100 * k + record.index, z=identity(replace(record.scene, noise=k)))
+
+    cheap = replace(again(prior[0], 9), phase=BANK, log_probs=prior[0].log_probs[::-1])
+    found = nearest_misses(
+        done.manifest, [*prior, *(again(one, k) for one in prior for k in (1, 2, 3)), cheap]
+    )
+    assert len(found) == min(MAX_MISSES, len(prior)) == MAX_MISSES
+    assert all(distinct.are_distinct(a.record.scene, b.record.scene) for a, b in combinations(found, 2))
+    confidences = [one.confidence for one in found]
+    assert confidences == sorted(confidences, reverse=True)
+    assert [one.record.scene.objects for one in found] == [
+        one.record.scene.objects for one in nearest_misses(done.manifest, prior)
+    ]

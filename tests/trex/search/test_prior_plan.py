@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.references.draws import scored
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
 from trex.inference.statistics.how_often import SampledRate
 from trex.inference.statistics.verdict import conclude
-from trex.inference.targets import threshold
+from trex.inference.targets import high_confidence, threshold
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.search.sampling.prior_plan import BANK_LEVEL, GROWTH, LEVEL, RESCORED_LEVEL, PriorPlan
@@ -235,3 +236,37 @@ def test_the_first_scenes_of_a_sample_stand_for_those_before_the_first_that_is_m
     plan, draws = banked(0.5)
     said = plan.sample(draws[:n])
     assert said.selection.n == plan.members[n] and said.selection.members.max() < said.selection.n
+
+
+SURE = high_confidence(("a", "b"), "a")
+FIRST = 100
+
+
+def plain(hits: np.ndarray) -> list[Draw[Latent]]:  # type: ignore[type-arg]
+    return [
+        Draw(scored(SURE, [0.99, 0.01] if hit else [0.1, 0.9], np.zeros(1)), index=index)
+        for index, hit in enumerate(hits)
+    ]
+
+
+class Peeking(PriorPlan):
+    """Planted: the decision is made anew at every look, by all draws so far."""
+
+    def n_wanted(self, draws: Sequence[Draw[Latent]]) -> int:
+        seen = PriorPlan(self.target, self.options.model_copy(update={"prior_scenes": len(draws)}), ())
+        return self.n_initial + seen.n_wanted(draws) - len(draws)
+
+
+def changes(kind: type[PriorPlan], first_hits: int) -> bool:
+    """Whether any number of later draws, all hits or none, changes the number of scenes that is planned."""
+    plan = kind(SURE, SearchSection(prior_scenes=FIRST, further=600), ())
+    first = np.arange(FIRST) < first_hits
+    later = [np.full(n, is_hit) for n in (1, 40, 300) for is_hit in (False, True)]
+    totals = {plan.n_wanted(plain(np.concatenate([first, more]))) for more in later}
+    return totals != {plan.n_wanted(plain(first))}
+
+
+@pytest.mark.parametrize("first_hits", [2, 3, 5, 8, 20])
+def test_later_draws_do_not_change_whether_the_target_is_common(first_hits: int) -> None:
+    assert not changes(PriorPlan, first_hits)
+    assert changes(Peeking, first_hits)
