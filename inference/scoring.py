@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.errors import ModelError, RenderError
-from trex.foundation.percent import percent
 from trex.inference.types import Classifier, Floats, Picture, Pixels, Renderer, Z
 
 ROUNDING = 0.01  # of a sum of probabilities that were computed with 16 bits
@@ -110,23 +109,3 @@ def check_log_probs(log_probs: Floats, shape: tuple[int, int]) -> None:
         raise ModelError(
             f"the classifier's probabilities sum to {total}, not 1; give natural logs (log-softmax)"
         )
-
-
-def check_purity(scorer: Scorer[Z], z: Z) -> Scored:
-    """Render and score z twice; RenderError or ModelError if the results differ in any bit.
-
-    A renderer that draws camera or lights by itself, or without a seed, makes the probability of a latent random:
-    no hit could be shown again, and a chain would compare numbers of different pictures.
-    """
-    (first,), (second,) = scorer.score([z]), scorer.score([z])
-    if not np.array_equal(first.picture.pixels, second.picture.pixels):
-        differ = float(np.mean(first.picture.pixels != second.picture.pixels))
-        raise RenderError(
-            f"two renders of one latent differ in {percent(differ)} of their values; a picture must be a pure "
-            "function of its latent: fix the renderer's seed, and keep camera and light offsets in the latent"
-        )
-    if not np.array_equal(first.log_probs, second.log_probs):
-        raise ModelError(
-            "two scores of the same picture differ; put the model into evaluation mode (no dropout)"
-        )
-    return first

@@ -18,12 +18,12 @@ from tests.references.rank_test import (
     together,
 )
 from tests.references.statistics import ALPHA
+from tests.simulations.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import high_confidence, k_way
 from trex.inference.targets.gaussian import GaussianTarget
-from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Floats, Proposal, State, Target
 
 PRIOR = SquarePrior()

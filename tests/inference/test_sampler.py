@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from tests.references.statistics import ALPHA
+from tests.simulations.toy import Pixel, PixelClassifier, PixelRenderer, SquarePrior
 from trex.foundation.errors import InputError, RunError
 from trex.inference.chains import Checkpoint, rounds, start, starts, tempering_power
 from trex.inference.gaussian_walk import GaussianWalk
@@ -21,7 +22,6 @@ from trex.inference.rng import RngState, load_rng, save_rng, stream
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import effective_size, prior_draws
 from trex.inference.targets import high_confidence
-from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Draw, Floats, State
 
 LABELS = PixelClassifier().labels

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tests.simulations.toy import Pixel, PixelClassifier, PixelRenderer
 from trex.foundation.errors import ModelError, RenderError
-from trex.inference.scoring import Scorer, check_purity, images
-from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer
+from trex.inference.scoring import Scorer, images
 from trex.inference.types import Floats, Pixels
 
 Z = np.array([0.3, 0.8])
@@ -35,16 +35,6 @@ class Forgetful:
 
 
 @dataclass(frozen=True)
-class Unseeded:
-    """Planted (D2): lights of its own, drawn anew for each render."""
-
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-
-    def render(self, zs: Sequence[Floats]) -> list[Pixel]:
-        return PixelRenderer().render([np.clip(z + self.rng.uniform(-0.1, 0.1, 2), 0, 0.99) for z in zs])
-
-
-@dataclass(frozen=True)
 class Answering:
     """A classifier that gives these rows, whatever it sees."""
 
@@ -53,18 +43,6 @@ class Answering:
 
     def log_probs(self, images: Pixels) -> Floats:
         return self.rows
-
-
-@dataclass(frozen=True)
-class Dropout:
-    """Planted: a model left in training mode."""
-
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    labels: tuple[str, ...] = ("a", "b")
-
-    def log_probs(self, images: Pixels) -> Floats:
-        p = self.rng.random((len(images), 1))
-        return np.log(np.hstack([p, 1 - p]))
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])
@@ -109,18 +87,6 @@ def test_probabilities_of_zero_are_allowed() -> None:
     with np.errstate(divide="ignore"):
         rows = np.log(np.array([[0.0, 1.0]]))
     assert Scorer(PixelRenderer(), Answering(rows)).score([Z])[0].log_probs[0] == -np.inf
-
-
-def test_a_renderer_with_randomness_of_its_own_is_caught() -> None:
-    """D2."""
-    check_purity(Scorer(PixelRenderer(), PixelClassifier()), Z)
-    with pytest.raises(RenderError, match="two renders of one latent differ"):
-        check_purity(Scorer(Unseeded(), PixelClassifier()), Z)
-
-
-def test_a_model_with_randomness_of_its_own_is_caught() -> None:
-    with pytest.raises(ModelError, match="evaluation mode"):
-        check_purity(Scorer(PixelRenderer(), Dropout()), Z)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

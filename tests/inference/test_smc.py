@@ -14,12 +14,12 @@ from tests.references.statistics import ALPHA
 from tests.simulations.plateau import mass as plateau_mass
 from tests.simulations.plateau import step_kernel
 from tests.simulations.tiny_world import VALID, kernel, posterior, states
+from tests.simulations.toy import PixelClassifier
 from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
 from trex.inference.smc import ENOUGH, Particles, next_level, particles, select, step
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
-from trex.inference.toy import PixelClassifier
 from trex.inference.types import Draw, Floats, Z
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.1)

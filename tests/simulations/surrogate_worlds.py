@@ -9,11 +9,11 @@ import numpy as np
 
 from tests.references.rank_test import Transition
 from tests.simulations.tiny_world import BLOCKS, VALID, Tiny, kernel, states, transition_matrix
+from tests.simulations.toy import Pixel, PixelClassifier, PixelRenderer
 from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Candidate, Metropolis
 from trex.inference.scoring import Scored, Scorer
 from trex.inference.surrogate import Surrogate, Trail
-from trex.inference.toy import Pixel, PixelClassifier, PixelRenderer
 from trex.inference.types import Floats, State, Z
 
 POWER, LOG_FLOOR = 1.0, -8.0  # hardly flattened, so that a wrong ratio shows

@@ -12,10 +12,10 @@ from itertools import product
 
 import numpy as np
 
+from tests.simulations.toy import Pixel, PixelClassifier
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import high_confidence
-from trex.inference.toy import Pixel, PixelClassifier
 from trex.inference.types import Floats, State, Target, unscored
 
 PLACES, COLORS = 8, 4

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tests.simulations.toy import Pixel
 from trex.inference.chains import Checkpoint, start, starts
 from trex.inference.nuts.sampler import Density, NutsOptions, nuts_rounds
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import GaussianTarget
-from trex.inference.toy import Pixel
 from trex.inference.types import Draw, Floats, Pixels, State
 
 torch.set_num_threads(1)

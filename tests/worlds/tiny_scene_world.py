@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
+from tests.simulations.toy import Pixel
 from trex.clevr_models.fake import ColorArea
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import high_confidence
-from trex.inference.toy import Pixel
 from trex.inference.types import State, Target
 from trex.scenes.moves.block_moves import (
     FreshScene,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.explain.causes import explained_results
-from trex.export.found_scenes import write_found_scenes
 from trex.foundation.words import capitalized
 from trex.report.context import goal, model_words
 from trex.report.first_screen import stays
@@ -17,15 +16,19 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import FINDINGS, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
+from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.results import Results
 from trex.search.results_json import to_json
 from trex.trials.confirmation import Confirmation, read_confirmations
-from trex.worlds.latents import Latent
+from trex.worlds.latents import SCENES, Latent
 from trex.worlds.world import World
 
 SHOWN = 10  # hits that are printed
+
+SCENES_FILE = "found_scenes.json"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
     results = explained_results(folder, records)
     folder.write(FINDINGS, to_json(results))
-    files = write_found_scenes(folder, results.found)
+    files = _write_found_scenes(folder, results.found)
     report = write_report(folder, results, files)
     return Outcome(folder.path, folder.manifest, results, report, tuple(read_confirmations(folder)))
 
@@ -90,3 +93,16 @@ def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:
     """
     with open_run(run, for_writing=True, world=world) as folder:
         return conclude_run(folder, run_draws(folder))
+
+
+def _write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str, str]:
+    """Write the hits as scene files; return each file's name with its description, nothing without objects."""
+    if folder.manifest.world.form is not SCENES:
+        return {}
+    scenes = [
+        SceneRecord(hit.record.scene, f"{hit.record.picture}.png", index, "found")
+        for index, hit in enumerate(found)
+    ]
+    info = {"split": "found", "question": folder.manifest.facts.question}
+    write_scenes(folder.path / SCENES_FILE, scenes, info)
+    return {SCENES_FILE: "as CLEVR scenes"}

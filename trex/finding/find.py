@@ -13,7 +13,7 @@ from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import DRAWS, FINISHED, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Facts, Manifest, versions
 from trex.runs.open_world import open_world
@@ -68,7 +68,12 @@ def find_query(
             on_begin(run_dir)
             for note in plan.notes:
                 progress.note(note)
-            done = _begin(world, folder, progress)
+            try:
+                done = run_to_end(InProcess(world, folder), folder, progress)
+            except InputError:  # the renderer rejects the query: without a draw, there is no run
+                if folder.draws.stat().st_size == 0:
+                    shutil.rmtree(run_dir, ignore_errors=True)
+                raise
         finally:
             world.close()
         return with_pictures(folder, done, pictures)
@@ -136,13 +141,3 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
     return WorldFacts(
         one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.form is SCENES
     )
-
-
-def _begin(world: OpenWorld, folder: RunFolder, progress: Watcher) -> Outcome:
-    """Run the first session; if the renderer rejects the query before any draw, the folder is deleted again."""
-    try:
-        return run_to_end(InProcess(world, folder), folder, progress)
-    except InputError:
-        if (folder.path / DRAWS).stat().st_size == 0:
-            shutil.rmtree(folder.path, ignore_errors=True)
-        raise

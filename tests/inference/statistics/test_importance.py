@@ -12,6 +12,7 @@ from scipy import stats
 from tests.references.statistics import ALPHA
 from tests.simulations.sampled_banks import mass_interval
 from tests.simulations.tiny_world import VALID, TinyRenderer, kernel, states
+from tests.simulations.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.how_often import HowOften
@@ -27,7 +28,6 @@ from trex.inference.statistics.importance import (
 from trex.inference.statistics.proportion import clopper_pearson, no_hit_bound
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.targets import GaussianTarget, high_confidence
-from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Draw, Floats
 
 LABELS = PixelClassifier().labels

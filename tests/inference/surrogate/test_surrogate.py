@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.inference.test_sampler import Counting, begin, bits, flat, through_json
+from tests.simulations.toy import Pixel, PixelClassifier, SquarePrior
 from trex.foundation.errors import InputError
 from trex.inference.chains import rounds
 from trex.inference.gaussian_walk import GaussianWalk
@@ -18,7 +19,6 @@ from trex.inference.rng import load_rng
 from trex.inference.scoring import Scorer
 from trex.inference.surrogate import MAX_REMEMBERED, Remembered, Surrogate
 from trex.inference.targets import high_confidence
-from trex.inference.toy import Pixel, PixelClassifier, SquarePrior
 from trex.inference.types import Floats, unscored
 
 TARGET = high_confidence(PixelClassifier().labels, "red", width=0.2)

@@ -27,11 +27,11 @@ from tests.simulations.surrogate_worlds import (
     tiny_surrogate,
 )
 from tests.simulations.tiny_world import VALID, Tiny, TinyPrior, posterior, states
+from tests.simulations.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.surrogate import Surrogate
 from trex.inference.targets import high_confidence
-from trex.inference.toy import PixelClassifier, PixelRenderer, SquarePrior
 from trex.inference.types import Floats
 
 ROUNDING = 1e-15
