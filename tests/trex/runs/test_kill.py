@@ -127,9 +127,9 @@ def test_a_planted_bug_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     done = run(tmp_path)
     lines = whole.splitlines(keepends=True)
     leave_draws(done.folder, b"".join(lines[: 12 + 3 * 6]))
-    real = replay.resume
+    real = replay.Checkpoint
     monkeypatch.setattr(
-        replay, "resume", lambda states, rngs, at: real(states, start(1, states).rng_states, at)
+        replay, "Checkpoint", lambda states, rngs, at: real(states, start(1, states).rng_states, at)
     )
     assert draws(go_on(done.folder).folder) != whole
 
