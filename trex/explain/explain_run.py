@@ -61,36 +61,25 @@ def _make(
     world: OpenWorld, folder: RunFolder, found: Sequence[Hit], old: Sequence[Explanation | None],
     options: ExplainOptions, progress: Progress,
 ) -> list[Explanation | None]:  # fmt: skip
-    shown = _Shown(progress, len(found))
-    scores = open_scores(world, folder, shown.pictures_scored)
     made: list[Explanation | None] = []
-    for number, (scene, before) in enumerate(zip(found, old, strict=True), start=1):
-        shown.show(number - 1)
+    pictures = 0
+
+    def show(more: int = 0) -> None:
+        """The pictures scored for all scenes so far, and the scenes explained."""
+        nonlocal pictures
+        pictures += more
+        progress("scenes explained", len(made), len(found), f"{counted(pictures, 'picture')} scored")
+
+    scores = open_scores(world, folder, show)
+    show()
+    for scene, before in zip(found, old, strict=True):
         is_done = is_complete(before, options, scores.is_torn)
         after = before if is_done else explain_scene(scores, scene, options, before)
         if after is not None and after != before:
             write_atomic(explanation_path(folder, after.picture), CODEC.text(after).encode())
         made.append(after)
-        shown.show(number)
+        show()
     return made
-
-
-@dataclass
-class _Shown:
-    """Counts the pictures scored for all scenes so far, and shows them with the scenes explained."""
-
-    progress: Progress
-    total: int
-    done: int = 0
-    pictures: int = 0
-
-    def show(self, done: int) -> None:
-        self.done = done
-        self.progress("scenes explained", done, self.total, f"{counted(self.pictures, 'picture')} scored")
-
-    def pictures_scored(self, count: int) -> None:
-        self.pictures += count
-        self.show(self.done)
 
 
 def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:

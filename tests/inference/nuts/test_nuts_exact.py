@@ -1,4 +1,4 @@
-"""NUTS, random walk and weighted prior draws agree with quadrature; each planted bug is caught. Seeds are fixed.
+"""NUTS agrees with quadrature; each planted bug is caught. Seeds are fixed.
 
 A planted gradient of the wrong sign is none of them: leapfrog steps with any force keep volume and run backward, and
 energies are compared exactly, so that such a sampler is slow but right. What decides is the energy.
@@ -6,7 +6,6 @@ energies are compared exactly, so that such a sampler is slow but right. What de
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,14 +18,12 @@ from scipy import stats
 from tests.references.rank_test import RankTest, end_p_values, smallest
 from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import MOMENTS, LinearWorld, Normal, after_warmup, exact_moments, sample
-from trex.inference.chains import rounds, start
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
 from trex.inference.nuts.checkpoint import Tuning
 from trex.inference.nuts.density import Evaluated, Point, standard_normal
 from trex.inference.nuts.kernel import tuned
 from trex.inference.nuts.sampler import Density, NutsOptions
-from trex.inference.statistics.importance import normalized_weights
 from trex.inference.targets import GaussianTarget, high_confidence, k_way
 from trex.inference.types import Floats, State
 
@@ -60,20 +57,6 @@ def chain_scores(world: LinearWorld, target: GaussianTarget, zs: Floats) -> dict
     return found
 
 
-def prior_scores(world: LinearWorld, target: GaussianTarget, n: int) -> dict[str, float]:
-    """The same of weighted prior draws, with the standard error of a ratio of means."""
-    zs = np.random.default_rng(9).standard_normal((n, world.d))
-    raw = log_weights(world, target, zs)
-    weights = normalized_weights(raw)
-    found = {}
-    for name, f in MOMENTS.items():
-        values = f(zs, raw)
-        mean = float(weights @ values)
-        error = math.sqrt(float((weights**2) @ (values - mean) ** 2))
-        found[name] = (mean - exact_moments(world, target, (0.0, 0.0))[name]) / error
-    return found
-
-
 def nuts_scores(
     world: LinearWorld, target: GaussianTarget, density: Density, n: int = 150
 ) -> dict[str, float]:
@@ -90,19 +73,6 @@ def worst(scores: Mapping[str, float]) -> float:
 @pytest.mark.parametrize(("world", "target"), CASES)
 def test_nuts_agrees_with_quadrature(world: LinearWorld, target: GaussianTarget) -> None:
     assert worst(nuts_scores(world, target, world.density(target, lane=8))) < LIMIT
-
-
-@pytest.mark.parametrize(("world", "target"), CASES)
-def test_the_random_walk_agrees_with_quadrature(world: LinearWorld, target: GaussianTarget) -> None:
-    kernel = Metropolis(Normal(world.d), GaussianWalk(0.8), world.scorer, target)
-    steps = list(rounds(kernel, start(4, world.states(3, 8, target)), 500, n_warmup=100))
-    zs = np.array([[d.z for d in r.draws] for r in steps[100:]]).transpose(1, 0, 2)
-    assert worst(chain_scores(world, target, zs)) < LIMIT
-
-
-@pytest.mark.parametrize(("world", "target"), CASES)
-def test_weighted_prior_draws_agree_with_quadrature(world: LinearWorld, target: GaussianTarget) -> None:
-    assert worst(prior_scores(world, target, 20_000)) < LIMIT
 
 
 class HalfEnergy(Density):
