@@ -156,7 +156,7 @@ def tasks(folder: Path, found: Path) -> list[Task]:
         Task("find", search()),
         Task("explain", of_the_run("explain", *few), found),
         Task("find with control", search(*harder)),
-        Task("confirm", of_the_run("confirm", "--top", "6", "--preset", "fast"), found),
+        Task("confirm", of_the_run("report", "--top", "6", "--confirm", "fast"), found),
         Task("baseline", _baseline(query)),
     ]
 

@@ -66,7 +66,7 @@ def test_an_option_that_the_text_invents_is_noticed() -> None:
 
 def test_the_documents_show_commands_of_every_group() -> None:
     shown = {words[0] for name in SPOKEN for words in commands((ROOT / name).read_text())}
-    assert shown >= {"find", "explain", "baseline", "confirm", "export", "queue", "render", "models"}
+    assert shown >= {"find", "explain", "baseline", "report", "export", "queue", "render", "models"}
 
 
 @pytest.mark.parametrize("line", ["fnd q.toml", "find q.toml --steps 3", "queue ad q.toml", "resume"])

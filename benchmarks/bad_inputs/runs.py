@@ -106,7 +106,7 @@ def _runs() -> Iterator[Case]:
     for name, data in TEXTS.items():
         words = ("report", "run", "--baseline", "b.json")
         yield Case(f"baseline.json: {name}", words, _both(spoilt("x", b""), writing({"b.json": data})))
-    for command in ("report", "resume", "explain", "confirm", "export"):
+    for command in ("report", "resume", "explain", "export"):
         for name, make in not_files("run"):
             yield Case(f"{command}: {name} for a run", (command, "run"), make)
 

@@ -43,7 +43,7 @@ class AddedRuns:
 def add(options: SuiteAddOptions, session: Session) -> AddedRuns:
     """Keep the hits on which the model's answer is wrong; adding a run again adds nothing.
 
-    A hit that is right at a preset of `trex confirm` is left out. Of an audit, keep the failures of confirmed
+    A hit that is right at a preset of `trex report --confirm` is left out. Of an audit, keep the failures of confirmed
     families that stayed at its deciding look.
     """
     from trex.suite.add import add_runs

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from trex.foundation.options import Option, Options
-from trex.query.verb_options import Junit, ModelChanges, TrustRun
+from trex.query.verb_options import DEVICE_WORDS, LOOKS, Junit, ModelChanges, TrustRun
+from trex.trials.options import Top
 
 Query = Annotated[
     Path | None,
@@ -100,3 +101,10 @@ class ReportOptions(ResultOptions):
         Path | None, Option("The file to write; by default in the run folder, or comparison.html.")
     ] = None
     baseline: Annotated[Path | None, Option("A baseline of the same query, to show with the run.")] = None
+    confirm: Annotated[
+        str | None,
+        Option(f"First render the hits again at this preset: {LOOKS}.", metavar="PRESET"),
+    ] = None
+    top: Top = 20
+    device: Annotated[str, Option(f"Of --confirm: {DEVICE_WORDS}.")] = "auto"
+    trust: TrustRun = False

@@ -84,7 +84,7 @@ class ReportContext:
 
     @cached_property
     def confirmations(self) -> list[Confirmation]:
-        """The confirmations that `trex confirm` has written, by preset."""
+        """The confirmations that `trex report --confirm` has written, by preset."""
         return read_confirmations(self.folder)
 
     @cached_property

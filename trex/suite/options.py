@@ -25,7 +25,8 @@ class SuiteAddOptions(Options):
     ]
     to: Annotated[Path, Option("The suite's folder; made if it is new.", metavar="DIR")]
     confirmed: Annotated[
-        bool, Option("Keep only hits that `trex confirm` has shown to be still wrong.", ("--confirmed",))
+        bool,
+        Option("Keep only hits that `trex report --confirm` has shown to be still wrong.", ("--confirmed",)),
     ] = False
 
 

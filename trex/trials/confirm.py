@@ -1,4 +1,4 @@
-"""`trex confirm`: renders the most confident hits of runs at another preset and scores them again, one by one."""
+"""`trex report --confirm`: renders the most confident hits of runs at another preset and scores them, one by one."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
         if any(len(look.log_probs) != answers for look in looks):
             raise ValueError(f"a scene does not have the log probabilities of the run's {answers} answers")
 
-    remedy = f"delete it, then: trex confirm {folder.path} --preset {preset}"
+    remedy = f"delete it, then: trex report {folder.path} --confirm {preset}"
     return CODEC.read(confirmation_path(folder, preset), remedy, check)
 
 

@@ -14,11 +14,14 @@ from trex.query.verb_options import LOOKS, Device
 WORLDS = ("query", "clevr")
 
 
+Top = Annotated[int, Option("With --confirm: number of hits of each run, most confident first.", low=1)]
+
+
 class ConfirmOptions(Options):
     """Which hits of each run to render again, and how."""
 
     preset: Annotated[str, Option(f"The preset to render at: {LOOKS}.")] = "clevr"
-    top: Annotated[int, Option("Number of hits of each run, most confident first.", low=1)] = 20
+    top: Top = 20
     device: Device = "auto"
 
 

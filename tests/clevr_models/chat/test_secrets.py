@@ -29,7 +29,7 @@ find {tmp}/query.toml --endpoint {url} --out {tmp}/run --no-large
 resume {tmp}/run
 report {tmp}/run
 explain {tmp}/run --top 1 --no-saliency --nuisances 1
-confirm {tmp}/run --preset draft
+report {tmp}/run --confirm draft
 export {tmp}/run --format clevr
 export {tmp}/run --format coco
 export {tmp}/run --format fiftyone
@@ -143,7 +143,7 @@ def test_the_key_is_nowhere_after_every_command(
     assert not any(SECRET.encode() in line for line in processes) and len(processes) > 1
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == [] and len(files) > 50
-    for line in ("find", "explain", "confirm", "suite add", "baseline", "queue add"):
+    for line in ("find", "explain", "report", "suite add", "baseline", "queue add"):
         assert [code for name, code in ended.items() if name.startswith(line)] == [0], (line, said)
 
 

@@ -1,4 +1,4 @@
-"""`trex confirm` on runs of the fake world: what stays, what does not, killed, asked again, damaged."""
+"""`trex report --confirm` on runs of the fake world: what stays, what does not, killed, asked again, damaged."""
 
 import json
 import shutil
@@ -67,7 +67,9 @@ class Elsewhere(FakeRenderer):
 def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report takes longer than all else here; one test looks at it."""
     if "report" not in request.node.name:
-        monkeypatch.setattr("trex.finding.conclude.renew_report", lambda path: SimpleNamespace(report=path))
+        monkeypatch.setattr(
+            "trex.commands.results.confirmed.renew_report", lambda path: SimpleNamespace(report=path)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,7 @@ def put(monkeypatch: pytest.MonkeyPatch, renderer: Elsewhere) -> Elsewhere:
 
 
 def confirm_hits(*arguments: object) -> Result:
-    return trex("confirm", *arguments, "--preset", PRESET)
+    return trex("report", *arguments, "--confirm", PRESET)
 
 
 def confirmed(path: Path) -> Confirmation:
@@ -208,15 +210,17 @@ def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--top", "0"], ["--top 0: give 1 or more"]),
-        (["--preset", "photo"], ["preset 'photo'", "clevr"]),
+        (["--top", "0", "--confirm", "fast"], ["--top 0: give 1 or more"]),
+        (["--confirm", "photo"], ["preset 'photo'", "clevr"]),
+        (["--top", "3"], ["--top does not apply", "add --confirm PRESET"]),
+        (["--confirm", "fast", "--format", "netcdf"], ["--format does not apply"]),
     ],
-    ids=["none", "preset"],
+    ids=["none", "preset", "alone", "form"],
 )
 def test_bad_options_are_refused(
     path: Path, renderer: Elsewhere, arguments: list[str], parts: list[str]
 ) -> None:
-    refused(trex("confirm", path, *arguments), *parts)
+    refused(trex("report", path, *arguments), *parts)
     assert renderer.rendered == []
 
 
@@ -258,11 +262,11 @@ def test_another_renderer_does_not_go_on_with_the_pictures_of_the_first(
     assert other.rendered == []
 
 
-@pytest.mark.parametrize("command", ["confirm", "report"])
+@pytest.mark.parametrize("command", ["report --confirm fast", "report"])
 def test_a_run_that_is_a_link_to_itself_is_told_in_one_line(tmp_path: Path, command: str) -> None:
     loop = tmp_path / "run"
     loop.symlink_to(loop)
-    result = trex(command, loop, loop)
+    result = trex(*command.split(), loop, loop)
     assert result.exit_code in (1, 2) and result.stderr.startswith("error: "), result.stderr
     assert result.stderr.count("\n") == 1
 

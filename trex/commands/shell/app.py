@@ -15,7 +15,7 @@ from trex.foundation.errors import InputError
 FOLDER = Path(__file__).parent.parent
 BOXES = {  # of `trex --help`; a command is in the file of its name, but those on one query are in one file
     "One query": ("find", "resume", "check", "report"),
-    "Why, and how often": ("explain", "confirm", "audit", "baseline", "label", "export"),
+    "Why, and how often": ("explain", "audit", "baseline", "label", "export"),
     "What follows": ("suite", "repair"),
     "Many queries": ("queue",),
     "Models and pictures": ("render", "models", "cache", "doctor"),
@@ -30,6 +30,7 @@ RENAMED = {  # what was called otherwise before, for the error
     "dataset": "render dataset",
     "bank": "render bank, cache banks and cache prune-banks",
     "mark": "label",
+    "confirm": "report --confirm PRESET",
     **dict.fromkeys(
         ("experiment", "paper", "overconfidence"), "a part of reproduce/, run by python -m reproduce"
     ),

@@ -1,4 +1,4 @@
-"""Section of hits at another preset: one part for each preset used with `trex confirm`."""
+"""Section of hits at another preset: one part for each preset used with `trex report --confirm`."""
 
 from __future__ import annotations
 
