@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.running.command_line import trex
 from tests.serving.http_scripts import ANSWER, Waits, answer, read_request, sends, serving
 from trex.clevr_models.adapters import http_exchange
 from trex.clevr_models.adapters.http_address import is_loopback
@@ -308,17 +307,6 @@ def test_an_impossible_address_is_refused_before_any_request(url: str) -> None:
 )  # fmt: skip
 def test_a_possible_address_is_taken(url: str) -> None:
     assert load_model(url).name == url
-
-
-@pytest.mark.parametrize(
-    "url", ["http://localhost:0/vqa", "http://localhost:abc", "ftp://host/x", "http://u:pw-x@h/"]
-)
-def test_check_refuses_an_impossible_address_in_one_line(url: str, tmp_path: Path) -> None:
-    query = tmp_path / "query.toml"
-    query.write_text('question = "How many cubes are there?"\nanswer = "1"\n', encoding="utf-8")
-    done = trex("check", query, "--model", url)
-    assert done.exit_code == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert "pw-x" not in done.stderr
 
 
 def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[socket.socket], None]:

@@ -289,17 +289,6 @@ def test_a_bad_reply_is_an_error_with_a_name_and_is_not_stored(name: str, tmp_pa
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
-    with chat_server(one_or_two) as elsewhere:
-        moved = Fault(307, b"{}", (("Location", f"{elsewhere.url}/chat/completions"),))
-        with (
-            chat_server(one_or_two, faults=[moved]) as server,
-            pytest.raises(ModelError, match="status 307; redirects are not followed"),
-        ):
-            answerer(tmp_path, server.url, key=SECRET)(pictures(1), CUBES)
-        assert not elsewhere.requests
-
-
 @pytest.mark.parametrize(
     ("status", "message"), [(401, KEY), (403, KEY), (404, "model's name"), (400, "samples"), (422, "samples")]
 )
