@@ -53,27 +53,25 @@ def default_cache() -> Path:
     return cache_root() / "models"
 
 
-def relation_path(variant: str, cache: Path | None = None) -> Path:
+def relation_path(variant: str) -> Path:
     """The path of a variant of the Relation Network in the cache, whether it exists or not."""
-    return (cache or default_cache()) / f"relation-network-{variant}.safetensors"
+    return default_cache() / f"relation-network-{variant}.safetensors"
 
 
-def fetch_relation_network(
-    source: Path | None = None, cache: Path | None = None, progress: Progress = silent
-) -> list[Path]:
+def fetch_relation_network(source: Path | None = None, progress: Progress = silent) -> list[Path]:
     """Fetch the variants: both from their repository or a folder with both .pth files, or one from its file.
 
     Raises InputError for a file that is not a published one, ModelError if the network fails.
     """
-    target = cache or default_cache()
+    target = default_cache()
     target.mkdir(parents=True, exist_ok=True)
     if source is not None:
-        return [_convert(name, RELEASES[name], path, target) for name, path in _published(source).items()]
+        return [_convert(name, RELEASES[name], path) for name, path in _published(source).items()]
     paths = []
     for number, (variant, release) in enumerate(RELEASES.items()):
         by_hand = f"download {release.url} elsewhere, then `trex models fetch relation-network --from FOLDER`"
         original = download(release.url, target / release.file, by_hand, sha256=release.sha256)
-        paths.append(_convert(variant, release, original, target))
+        paths.append(_convert(variant, release, original))
         original.unlink()
         progress("files taken", number + 1, len(RELEASES))
     return paths
@@ -94,10 +92,10 @@ def _published(source: Path) -> dict[str, Path]:
     )
 
 
-def _convert(variant: str, release: Release, original: Path, cache: Path) -> Path:
+def _convert(variant: str, release: Release, original: Path) -> Path:
     state = read_foreign(original, release.sha256)
     load_into(RelationNetwork(variant), state, original)
-    path = relation_path(variant, cache)
+    path = relation_path(variant)
     card = {
         "name": f"relation-network:{variant}",
         "architecture": f"Relation Network from pixels (Santoro et al. 2017), variant {variant}",
@@ -111,18 +109,18 @@ def _convert(variant: str, release: Release, original: Path, cache: Path) -> Pat
     return path
 
 
-def list_models(cache: Path | None = None) -> list[tuple[str, Path, bool]]:
+def list_models() -> list[tuple[str, Path, bool]]:
     """Every fetchable model as (name, path, whether it exists)."""
-    found = [(name, relation_path(variant, cache)) for name, variant in NAMES.items()]
+    found = [(name, relation_path(variant)) for name, variant in NAMES.items()]
     return [(name, path, path.is_file()) for name, path in found]
 
 
-def verify_model(name: str, cache: Path | None = None) -> Path:
+def verify_model(name: str) -> Path:
     """The path of a fetched model, which is loaded and checked against its card's sha256; InputError if faulty."""
     if name not in NAMES:
         raise unknown("model", name, NAMES)
     variant = NAMES[name]
-    path = relation_path(variant, cache)
+    path = relation_path(variant)
     if not path.is_file():
         raise InputError(f"{name} is not in the cache ({path}); run `trex models fetch relation-network`")
     load_into(RelationNetwork(variant), read_safetensors(path), path)

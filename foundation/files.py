@@ -166,9 +166,9 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def left_behind(folder: Path, name: str = "*") -> list[Path]:
+def left_behind(folder: Path) -> list[Path]:
     """Temporary files of `write_atomic` whose process was killed; leaves out those of running processes."""
-    found = sorted(folder.glob(f".{name}.tmp" if name == "*" else f".{name}.*.tmp"))
+    found = sorted(folder.glob(".*.[0-9]*.tmp"))
     return [path for path in found if not _runs(path.name.split(".")[-2])]
 
 
@@ -252,8 +252,8 @@ def open_inside(folder: Path, names: Sequence[str], flags: int = os.O_RDONLY) ->
         os.close(at)
 
 
-def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
-    """`error` names a symbolic link anywhere inside a folder; the folder itself may be reached through one."""
+def refuse_links(folder: Path) -> None:
+    """RunError names a symbolic link anywhere inside a folder; the folder itself may be reached through one."""
     waiting = [str(folder)]
     while waiting:
         try:
@@ -263,7 +263,7 @@ def refuse_links(folder: Path, error: type[TrexError] = RunError) -> None:
             continue  # reading it will report why it is unreadable
         for entry in entries:
             if entry.is_symlink():
-                raise error(
+                raise RunError(
                     f"{shown(Path(entry.path))} is a symbolic link; {shown(folder)} must not contain links, which "
                     "can lead to any file: delete it, or replace it by the file that it points to"
                 )

@@ -48,17 +48,9 @@ class Picture(NamedTuple):
     losses: tuple[str, ...]
 
 
-def read_png(
-    path: Path,
-    *,
-    mode: str = "RGB",
-    max_pixels: int = MAX_PIXELS,
-    follow_links: bool = True,
-    error: type[TrexError] = InputError,
-) -> NDArray[np.uint8]:
-    """A PNG file as (H, W, 3), or (H, W) in mode "L"; raises `error` for any other file."""
-    data = read_bytes(path, limit=FILE_LIMIT, follow_links=follow_links, error=error)
-    return decode_png(data, shown(path), mode=mode, max_pixels=max_pixels, error=error)
+def read_png(path: Path) -> NDArray[np.uint8]:
+    """A PNG file as (H, W, 3); InputError for any other file."""
+    return decode_png(read_bytes(path, limit=FILE_LIMIT), shown(path))
 
 
 def read_picture(path: Path, inside: Path) -> Picture:

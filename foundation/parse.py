@@ -34,8 +34,8 @@ def parse_json(text: str | bytes, where: str, *, error: type[TrexError] = InputE
         raise error(_refusal(where, "JSON", problem)) from problem
 
 
-def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) -> Mapping[str, object]:
-    """The table of a TOML text with finite numbers only; otherwise `error` with `where` and the fault."""
+def parse_toml(text: str, where: str) -> Mapping[str, object]:
+    """The table of a TOML text with finite numbers only; otherwise InputError with `where` and the fault."""
     try:
         if DOTTED.search(text):
             raise RecursionError
@@ -47,7 +47,7 @@ def parse_toml(text: str, where: str, *, error: type[TrexError] = InputError) ->
             )  # in another base: tomllib bounds decimal ones
         return table
     except (RecursionError, ValueError) as problem:
-        raise error(_refusal(where, "TOML", problem)) from problem
+        raise InputError(_refusal(where, "TOML", problem)) from problem
 
 
 def check_parsed(value: object, text: str) -> None:

@@ -181,10 +181,9 @@ def planes(pictures: NDArray[np.float32]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)))
 
 
-def live_model(name: str, threads: int = 1) -> ClevrModel:
-    """The session's object of this name as a model; sets torch to `threads` threads, as for any model."""
+def live_model(name: str) -> ClevrModel:
+    """The session's object of this name as a model."""
     model = session_model(name)
-    torch.set_num_threads(threads)
     if is_module(model):
         return UserModel(name, lambda _: model)  # used as it is, with the question that it was made for
     return AdaptedModel(name, model, code_hash(model), takes=TAKES)

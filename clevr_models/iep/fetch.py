@@ -39,24 +39,22 @@ PARTS = (
 LARGEST_BYTES = 2**30  # of one checkpoint
 
 
-def part_path(name: str, cache: Path | None = None) -> Path:
+def part_path(name: str) -> Path:
     """The path of a converted part in the cache, whether it exists or not."""
-    return (cache or default_cache()) / f"iep-{name}.safetensors"
+    return default_cache() / f"iep-{name}.safetensors"
 
 
-def resnet_path(cache: Path | None = None) -> Path:
+def resnet_path() -> Path:
     """The path of the converted ResNet-101 in the cache, whether it exists or not."""
-    return (cache or default_cache()) / f"{RESNET}.safetensors"
+    return default_cache() / f"{RESNET}.safetensors"
 
 
-def fetch_iep(
-    source: Path | None = None, cache: Path | None = None, progress: Progress = silent
-) -> list[Path]:
+def fetch_iep(source: Path | None = None, progress: Progress = silent) -> list[Path]:
     """Fetch the released parts: from their address (about 1 GB), models.zip, a folder, or one file.
 
     Raises InputError if a file is not a released part, or differs from the one used first.
     """
-    target = cache or default_cache()
+    target = default_cache()
     downloaded = target / "iep-models.zip"
     if source is None:
         by_hand = f"download {URL} elsewhere, then `trex models fetch iep --from models.zip`"
@@ -76,7 +74,7 @@ def _take(path: Path, cache: Path) -> Path:
     if others:
         raise InputError(f"{path} holds {1 + len(others)} parts; a released file has one")
     check_recorded(cache, path.name, str(part.card["source_sha256"]))
-    target = part_path(path.stem, cache)
+    target = part_path(path.stem)
     write_part(target, part)
     return target
 
@@ -130,9 +128,9 @@ def _unpacked(source: Path, folder: Path) -> Iterator[Path]:
             path.unlink()
 
 
-def fetch_resnet(source: Path | None = None, cache: Path | None = None, progress: Progress = silent) -> Path:
+def fetch_resnet(source: Path | None = None, progress: Progress = silent) -> Path:
     """ResNet-101 with torchvision's first weights, up to its third stage, into the cache."""
-    target = cache or default_cache()
+    target = default_cache()
     downloaded = target / RESNET_URL.rsplit("/", 1)[1]
     if source is None:
         by_hand = f"download {RESNET_URL} elsewhere, then `trex models fetch {RESNET} --from FILE`"
@@ -144,7 +142,7 @@ def fetch_resnet(source: Path | None = None, cache: Path | None = None, progress
             f"{', '.join(RESNET_SHA256)}. Other weights, V2 among them, give features that the models never saw"
         )
     network = fill(lambda: ResNet(trunk=False), state, source)
-    path = resnet_path(target)
+    path = resnet_path()
     card = {
         "architecture": "ResNet-101 (He et al. 2016) up to its third stage",
         "source": RESNET_URL,
@@ -170,9 +168,9 @@ def _resnet_file(source: Path) -> Path:
     return found[0]
 
 
-def load_part(name: str, cache: Path | None = None) -> Part:
+def load_part(name: str) -> Part:
     """A released part from the cache; InputError if it is missing or differs from the file used first."""
-    path = part_path(name, cache)
+    path = part_path(name)
     if not path.is_file():
         raise InputError(f"{name} is not in the cache ({path}); run `trex models fetch iep`")
     (part,) = read_parts(path)
@@ -180,9 +178,9 @@ def load_part(name: str, cache: Path | None = None) -> Part:
     return part
 
 
-def load_resnet(cache: Path | None = None) -> ResNet:
+def load_resnet() -> ResNet:
     """ResNet-101 from the cache, in evaluation mode."""
-    path = resnet_path(cache)
+    path = resnet_path()
     if not path.is_file():
         raise InputError(f"ResNet-101 is not in the cache ({path}); run `trex models fetch {RESNET}`")
     network = fill(ResNet, read_safetensors(path), path)
@@ -191,7 +189,7 @@ def load_resnet(cache: Path | None = None) -> ResNet:
     return network
 
 
-def list_iep(cache: Path | None = None) -> list[tuple[str, Path, bool]]:
+def list_iep() -> list[tuple[str, Path, bool]]:
     """Every released part and ResNet-101 as (name, path, whether it exists)."""
-    found = [(f"iep:{name}", part_path(name, cache)) for name in PARTS] + [(RESNET, resnet_path(cache))]
+    found = [(f"iep:{name}", part_path(name)) for name in PARTS] + [(RESNET, resnet_path())]
     return [(name, path, path.is_file()) for name, path in found]

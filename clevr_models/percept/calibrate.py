@@ -17,15 +17,16 @@ REACH = 2.0  # cells: largest distance of a peak from the object's true center
 RELATED = 0.2  # CLEVR's margin, Blender units
 STEPS = 300
 RATE = 0.03
+BATCH = 32
 
 
-def look(percept: Percept, scenes: Scenes, batch_size: int = 32) -> Evidence:
+def look(percept: Percept, scenes: Scenes) -> Evidence:
     """The evidence of all scenes, on the CPU, in float32."""
     device = next(percept.parameters()).device
     found = []
     with torch.no_grad():
-        for begin in range(0, len(scenes.numbers), batch_size):
-            pixels = to_pixels(scenes.pictures[begin : begin + batch_size], device)
+        for begin in range(0, len(scenes.numbers), BATCH):
+            pixels = to_pixels(scenes.pictures[begin : begin + BATCH], device)
             found.append(Evidence(*(field.cpu() for field in find_peaks(percept.network(pixels)))))
     return Evidence(*(torch.cat(fields) for fields in zip(*found, strict=True)))
 

@@ -31,6 +31,7 @@ from trex.foundation.parse import parse_json
 
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 PRESENT = 0.5
+SPLIT = "val"
 
 
 @dataclass(frozen=True)
@@ -106,19 +107,19 @@ class Report:
         return "\n".join(lines)
 
 
-def evaluate(weights: Path, dataset: Path, split: str = "val", limit: int | None = None) -> Report:
-    """The figures of a weights file on the first `limit` scenes of a split and all questions about them."""
+def evaluate(weights: Path, dataset: Path) -> Report:
+    """The figures of a weights file on the scenes of split "val" and all questions about them."""
     model = load_percept(weights)
-    scenes = load_scenes(dataset, split, limit)
+    scenes = load_scenes(dataset, SPLIT)
     known = {int(index): row for row, index in enumerate(scenes.indices)}
-    asked = [q for q in load_questions(dataset, split) if q.image_index in known]
+    asked = [q for q in load_questions(dataset, SPLIT) if q.image_index in known]
     evidence = look(model.percept, scenes)
     with torch.no_grad():
         table: ObjectTable = model.percept.calibration(evidence).double()
     probs, right = _ask(model, table, asked, known)
     objects, error = _objects(table, match(evidence, scenes), scenes)
     return Report(
-        split,
+        SPLIT,
         len(scenes.numbers),
         _by_type(asked, right),
         _curve(probs, right),

@@ -148,12 +148,12 @@ def split_maps(maps: Tensor) -> dict[str, Tensor]:
     return dict(zip(FIELDS, torch.split(maps, [CHANNELS[name] for name in FIELDS], dim=1), strict=True))
 
 
-def find_peaks(maps: Tensor, candidates: int = CANDIDATES) -> Evidence:
+def find_peaks(maps: Tensor) -> Evidence:
     """The strongest local maxima (in 3x3 cells) of the presence map, with the maps' values there."""
     presence = maps[:, 0]  # (B, h, w)
     highest = nn.functional.max_pool2d(presence[:, None], 3, stride=1, padding=1)[:, 0]
     peaks = torch.where(presence >= highest, presence, ABSENT).flatten(1)  # (B, h*w)
-    logits, cells = peaks.topk(candidates, dim=1)  # (B, K)
+    logits, cells = peaks.topk(CANDIDATES, dim=1)  # (B, K)
     rest = maps[:, 1:].flatten(2)  # (B, 17, h*w)
     found = rest.gather(2, cells[:, None].expand(-1, rest.shape[1], -1)).transpose(1, 2)  # (B, K, 17)
     shape, size, color, material, position = torch.split(

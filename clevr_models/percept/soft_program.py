@@ -21,28 +21,22 @@ from trex.scenes.questions.functions import BOOL, INTEGER
 MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
 FLOOR = 1e-12  # least probability of an answer
 EDGE = 1e-9  # probabilities are kept this far from 0 and 1 where odds are taken
-Operation = Callable[[ObjectTable, list[Tensor], Tensor], Tensor]
+Operation = Callable[[ObjectTable, list[Tensor], int], Tensor]  # the last: the index of the step's value
 
 
-def value_indices(program: Program) -> Tensor:
-    """(steps,) the index of each step's value among those its function may carry; 0 where it has none."""
-    found = [SIGNATURES[s.function].values.index(s.value_inputs[0]) if s.value_inputs else 0 for s in program]
-    return torch.tensor(found, dtype=torch.long)
-
-
-def answer_probs(table: ObjectTable, program: Program, values: Tensor | None = None) -> Tensor:
-    """(B, 28): probabilities of ANSWERS. `values` (B, steps) replaces the program's own, row by row."""
-    chosen = (value_indices(program)[None] if values is None else values).to(table.presence.device)
+def answer_probs(table: ObjectTable, program: Program) -> Tensor:
+    """(B, 28): probabilities of ANSWERS."""
     results: list[Tensor] = []
-    for index, step in enumerate(program):
+    for step in program:
         arguments = [results[source] for source in step.inputs]
-        results.append(OPERATIONS[step.function](table, arguments, chosen[:, index]))
+        value = SIGNATURES[step.function].values.index(step.value_inputs[0]) if step.value_inputs else 0
+        results.append(OPERATIONS[step.function](table, arguments, value))
     return _spread(results[-1], SIGNATURES[program[-1].function].gives)
 
 
-def answer_log_probs(table: ObjectTable, program: Program, values: Tensor | None = None) -> Tensor:
+def answer_log_probs(table: ObjectTable, program: Program) -> Tensor:
     """(B, 28) natural logs, each at least log(1e-12), summing to 1 as probabilities."""
-    probs = answer_probs(table, program, values).clamp_min(0.0)
+    probs = answer_probs(table, program).clamp_min(0.0)
     probs = probs / probs.sum(dim=1, keepdim=True)
     return torch.log(probs * (1.0 - len(ANSWERS) * FLOOR) + FLOOR)
 
@@ -71,60 +65,52 @@ def _spread(result: Tensor, kind: str) -> Tensor:
     return result.new_zeros(result.shape[0], len(ANSWERS)).index_add(1, columns, result)
 
 
-def _pick(probs: Tensor, value: Tensor) -> Tensor:
-    """(B, K, V) at the values (B,) or (1,): (B, K)."""
-    chosen = functional.one_hot(value, probs.shape[2]).to(probs.dtype)  # (B or 1, V)
-    return (probs * chosen[:, None]).sum(dim=2)
-
-
-def _scene(table: ObjectTable, _: list[Tensor], __: Tensor) -> Tensor:
+def _scene(table: ObjectTable, _: list[Tensor], __: int) -> Tensor:
     return torch.ones_like(table.presence)
 
 
-def _unique(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+def _unique(table: ObjectTable, arguments: list[Tensor], _: int) -> Tensor:
     """Which row it is, if exactly one is in the set: proportional to the odds of each."""
     chances = (arguments[0] * table.presence).clamp(EDGE, 1.0 - EDGE)
     return torch.softmax(torch.logit(chances), dim=1)
 
 
-def _relate(table: ObjectTable, arguments: list[Tensor], value: Tensor) -> Tensor:
-    directions = functional.one_hot(value, table.related.shape[1]).to(table.presence.dtype)  # (B or 1, 4)
-    matrix = (table.related * directions[:, :, None, None]).sum(dim=1)  # (B, i, j)
-    return torch.einsum("bi,bij->bj", arguments[0], matrix)
+def _relate(table: ObjectTable, arguments: list[Tensor], value: int) -> Tensor:
+    return torch.einsum("bi,bij->bj", arguments[0], table.related[:, value])
 
 
-def _union(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+def _union(_: ObjectTable, arguments: list[Tensor], __: int) -> Tensor:
     return 1.0 - (1.0 - arguments[0]) * (1.0 - arguments[1])
 
 
-def _intersect(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+def _intersect(_: ObjectTable, arguments: list[Tensor], __: int) -> Tensor:
     return arguments[0] * arguments[1]
 
 
-def _count(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+def _count(table: ObjectTable, arguments: list[Tensor], _: int) -> Tensor:
     return count_distribution(arguments[0] * table.presence)
 
 
-def _exist(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+def _exist(table: ObjectTable, arguments: list[Tensor], _: int) -> Tensor:
     return 1.0 - (1.0 - arguments[0] * table.presence).prod(dim=1)
 
 
-def _equal(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+def _equal(_: ObjectTable, arguments: list[Tensor], __: int) -> Tensor:
     return (arguments[0] * arguments[1]).sum(dim=1)
 
 
-def _less_than(_: ObjectTable, arguments: list[Tensor], __: Tensor) -> Tensor:
+def _less_than(_: ObjectTable, arguments: list[Tensor], __: int) -> Tensor:
     fewer, more = arguments
     above = more.flip(1).cumsum(dim=1).flip(1) - more  # (B, 11): the chance that `more` exceeds n
     return (fewer * above).sum(dim=1)
 
 
-def _greater_than(table: ObjectTable, arguments: list[Tensor], value: Tensor) -> Tensor:
+def _greater_than(table: ObjectTable, arguments: list[Tensor], value: int) -> Tensor:
     return _less_than(table, arguments[::-1], value)
 
 
 def _filter(attribute: str) -> Operation:
-    return lambda table, arguments, value: arguments[0] * _pick(table.attribute(attribute), value)
+    return lambda table, arguments, value: arguments[0] * table.attribute(attribute)[:, :, value]
 
 
 def _query(attribute: str) -> Operation:
@@ -132,7 +118,7 @@ def _query(attribute: str) -> Operation:
 
 
 def _same(attribute: str) -> Operation:
-    def same(table: ObjectTable, arguments: list[Tensor], _: Tensor) -> Tensor:
+    def same(table: ObjectTable, arguments: list[Tensor], _: int) -> Tensor:
         probs = table.attribute(attribute)  # (B, K, V)
         others = 1.0 - torch.eye(probs.shape[1], dtype=probs.dtype, device=probs.device)
         alike = torch.einsum("biv,bjv->bij", probs, probs) * others

@@ -26,7 +26,7 @@ from trex.scenes.scene import Scene, scene_id, scene_to_dict
 log = logging.getLogger(__name__)
 CHILD = "trex.render.blender_child.main"
 START_S = 180.0
-MAX_LOG_BYTES = 1 << 20
+MAX_LOG_BYTES, LOG_TAIL = 1 << 20, 1500
 SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
 MAX_GROWTH = 0.5  # of the size at that time
 
@@ -168,10 +168,10 @@ class Worker:
         tail = self.log_tail()
         return f"Blender {what}" + (f"; it wrote: {tail}" if tail else "")
 
-    def log_tail(self, size: int = 1500) -> str:
+    def log_tail(self) -> str:
         """The last characters of the process's standard error."""
         end = os.fstat(self.log.fileno()).st_size
-        return os.pread(self.log.fileno(), size, max(0, end - size)).decode(errors="replace").strip()
+        return os.pread(self.log.fileno(), LOG_TAIL, max(0, end - LOG_TAIL)).decode(errors="replace").strip()
 
     def trim_log(self) -> None:
         """Truncate the log of a long-lived process, so that it cannot fill the disk."""

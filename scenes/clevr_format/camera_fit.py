@@ -14,7 +14,6 @@ from trex.foundation.json_fields import field, listed, mapping, triple
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.scene_json import from_clevr
 from trex.scenes.scene import Scene, Vec3
-from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +67,6 @@ def fit_clevr_camera(
 
 def from_clevr_fitted(
     data: object,
-    vocabulary: Vocabulary = CLEVR,
     where: str = "the scene",
     size: tuple[int, int] = (WIDTH_PX, HEIGHT_PX),
 ) -> tuple[Scene, CameraFit]:
@@ -76,7 +74,7 @@ def from_clevr_fitted(
 
     Raises InputError if no camera explains the pixels: the scene cannot be rendered as it was.
     """
-    scene, fit = from_clevr(data, vocabulary, where), fit_clevr_camera(data, where, size)
+    scene, fit = from_clevr(data, where=where), fit_clevr_camera(data, where, size)
     if not fit.explains:
         raise InputError(
             f"{where} fits no camera: with the best one, an object is {fit.error_px:.1f} px (depth "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image
 from tests.references.official_clevr import data_file
 from tests.references.relation_reference import Reading, random_state, reference_logits
 from trex.artifacts.card import read_card
-from trex.clevr_models.fetch import fetch_relation_network
+from trex.clevr_models.fetch import fetch_relation_network, relation_path
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.relation_network.model import (
@@ -149,13 +150,13 @@ def test_pictures_of_another_form_are_refused() -> None:
 
 @pytest.mark.parametrize(("variant", "right"), [("original", 46), ("ir", 45)])
 def test_the_released_weights_answer_clevr_s_own_questions(
-    variant: str, right: int, tmp_path_factory
-) -> None:  # type: ignore[no-untyped-def]
+    variant: str, right: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root, weights = data_file("CLEVR_v1.0"), data_file("models/relation_network")
-    cache = tmp_path_factory.mktemp("models")
-    fetch_relation_network(weights, cache)
-    assert read_card(cache / f"relation-network-{variant}.safetensors")["words"] == how_found()
-    model = load_relation_model(cache / f"relation-network-{variant}.safetensors", variant)
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path))
+    fetch_relation_network(weights)
+    assert read_card(relation_path(variant))["words"] == how_found()
+    model = load_relation_model(relation_path(variant), variant)
     asked = [
         (root / "images" / q["split"] / q["image_filename"], q["question"], q["answer"])
         for split in ("train", "val")

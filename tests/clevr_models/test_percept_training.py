@@ -101,7 +101,7 @@ def test_a_killed_run_resumes_to_the_same_weights(
     assert read_card(resumed)["sha256"] == read_card(unbroken)["sha256"]
     with pytest.raises(RunError, match="other settings"):
         run(dataset, tmp_path / "broken", seed=2)
-    report = evaluate(resumed, dataset, "val")
+    report = evaluate(resumed, dataset)
     write_card(resumed, dataset, report)
     figures = json.loads(resumed.with_suffix(".json").read_text())["figures"]
     assert figures["questions"] == 3 and set(figures["accuracy"]) == {"all", "count"}

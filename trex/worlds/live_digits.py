@@ -18,7 +18,7 @@ from trex.mnist_models.pictures import Shape
 from trex.worlds.fingerprint import tensor_hash
 
 
-def live_classifier(name: str, dataset: str, threads: int = 1) -> DigitClassifier:
+def live_classifier(name: str, dataset: str) -> DigitClassifier:
     """The live module of this name as a classifier: pictures (B, C, H, W) in [0, 1] to logits (B, K).
 
     Its answers are its `labels`, or the classes of the data set if it has none. Raises InputError if it is no torch
@@ -31,7 +31,7 @@ def live_classifier(name: str, dataset: str, threads: int = 1) -> DigitClassifie
             f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
             f"(B, {form}) to logits (B, K)"
         )
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     labels = checked_labels(name, getattr(thing, "labels", described.labels))
     probe_module(name, thing, labels, _probes(described.picture))
     told = f"{tensor_hash(thing.state_dict())} {code_hash(thing)}"
