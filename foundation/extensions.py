@@ -1,9 +1,9 @@
 """Extensions by name: modules that declare themselves, in a package of ours or installed separately.
 
-Ours are what the modules of one package declare under one name: adding a file adds one (`declared`). For an
-`ExtensionPoint`, other distributions add theirs by an entry point in its group
-(https://packaging.python.org/specifications/entry-points/). Only installed code is imported, so a name in a foreign
-query or run folder never runs code of its author.
+Ours are what the modules of one package declare under one name: adding a file adds one (`declared`). A program may add
+one of its own while it runs (`give`). For an `ExtensionPoint`, other distributions add theirs by an entry point in
+its group (https://packaging.python.org/specifications/entry-points/). Only installed code is imported, so a name in
+a foreign query or run folder never runs code of its author.
 """
 
 from __future__ import annotations
@@ -26,18 +26,37 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 METADATA = (".dist-info", ".egg-info")
+_given: dict[type, dict[str, object]] = {}
 
 
 def declared(package: str, attribute: str, of: type[T]) -> dict[str, T]:
     """What the modules of a dotted package, and of packages below it, declare as `attribute`, by name.
 
-    One thing of type `of`, or a tuple of them; each has a `name`. InputError if two have the same.
+    One thing of type `of`, or a tuple of them; each has a `name`. What was given in this process follows. InputError if
+    two have the same name.
     """
     found: dict[str, T] = {}
     for module in _modules(package, attribute):
-        things = [one for one in _each(getattr(module, attribute, ())) if isinstance(one, of)]
+        things = [each for each in _each(getattr(module, attribute, ())) if isinstance(each, of)]
         _add(found, attribute.lower(), module.__name__, things)
-    return found
+    given = _given.get(of, {})
+    if twice := found.keys() & given.keys():
+        name = min(twice)
+        del given[name]
+        raise InputError(f"{attribute.lower()} {name!r} exists already; give yours another name")
+    return {**found, **{name: each for name, each in given.items() if isinstance(each, of)}}
+
+
+def give(thing: object) -> str:
+    """Let the name of an object stand for it in this process, wherever `declared` looks for its type; the name.
+
+    A later object of the same type and name takes its place. Other processes do not know it.
+    """
+    name = getattr(thing, "name", "")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{type(thing).__name__} has no name; give it one")
+    _given.setdefault(type(thing), {})[name] = thing
+    return name
 
 
 def named(what: str, name: str, table: Mapping[str, T]) -> T:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Annotated, Self
 
 from pydantic import (
@@ -26,7 +25,6 @@ from trex.foundation.fields import first_problem, plain
 from trex.inference.targets.kind import TargetKind
 
 
-@cache
 def targets() -> Mapping[str, TargetKind]:
     """The kinds of targets, by the names that [target] kind takes."""
     return declared("trex.inference.targets", "TARGET", TargetKind)
@@ -62,7 +60,9 @@ def _range(value: object) -> object:
 
 def _target_kind(name: str) -> str:
     if name not in targets():
-        raise ValueError(f"it is not known; use {', '.join(map(repr, targets()))}")
+        raise ValueError(
+            f"it is not known; use {', '.join(map(repr, targets()))}, or in Python pass target= its TargetKind"
+        )
     return name
 
 

@@ -30,7 +30,7 @@ def settings(table: Mapping[str, object]) -> tuple[str, ...]:
 
 def joined_settings(given: object, keyed: Mapping[str, object]) -> object:
     """What is given as `set`, and KEY=VALUE for each of these keys."""
-    before = as_settings(given)
+    before = settings(given) if isinstance(given, Mapping) else given
     return (*(before if isinstance(before, list | tuple) else (before,)), *settings(keyed))
 
 

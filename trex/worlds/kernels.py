@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
@@ -77,13 +76,11 @@ class SamplerKind:
     options: type[BaseModel] = NoOptions
 
 
-@cache
 def proposals() -> Mapping[str, ProposalKind]:
     """The proposals by name."""
     return declared("trex.worlds.proposals", "PROPOSAL", ProposalKind)
 
 
-@cache
 def samplers() -> Mapping[str, SamplerKind]:
     """The samplers by name."""
     return declared("trex.worlds.samplers", "SAMPLER", SamplerKind)

@@ -18,6 +18,7 @@ from tests.running.runs import BANK, QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
 from trex.export.frame import draws_frame
 from trex.finding.source import query_keywords
+from trex.foundation import extensions
 from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets.gaussian import gaussian_target
 from trex.inference.targets.kind import Goal, TargetKind
@@ -27,6 +28,7 @@ from trex.query.shape_cards import SHIPPED
 from trex.query.shipped import QUERIES
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text
+from trex.worlds import kernels
 
 ASKED: dict[str, Any] = {
     "question": "How many red things are there?",
@@ -44,6 +46,12 @@ ASKED: dict[str, Any] = {
 def found(tmp_path_factory: pytest.TempPathFactory) -> trex.Run:
     """A run of ASKED that has found something."""
     return trex.find(out=tmp_path_factory.mktemp("api") / "run", progress=False, **ASKED)
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test passes as an object is forgotten after it."""
+    monkeypatch.setattr(extensions, "_given", {})
 
 
 @pytest.mark.process
@@ -102,7 +110,7 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
         ({"set": 3}, r"set \(3, .* should be a valid string"),
         (
             {"target": lambda probs: probs},
-            "target.kind = <function .* give its name; CONTRIBUTING.md, under 'A target'",
+            "target.kind = <function .* give a name or a TargetKind; CONTRIBUTING.md, under 'A target'",
         ),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
@@ -131,18 +139,44 @@ class Flat:
         return "flat"
 
 
-def test_a_statistic_of_another_shape_is_refused_before_the_search(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_statistic_of_another_shape_is_refused_before_the_search(given: None, tmp_path: Path) -> None:
     kind = TargetKind(
         "flat", (1, 1), lambda _: gaussian_target(Flat(), (1.0,), 0.05), lambda _: Goal("is", ())
     )
-    monkeypatch.setattr(schema, "targets", lambda: {"flat": kind})
     with pytest.raises(
         trex.InputError, match=r"target kind 'flat': .* into shape \(2,\); it must be \(2, 1\)"
     ):
-        trex.find(out=tmp_path / "run", progress=False, **ASKED, target="flat")
+        trex.find(out=tmp_path / "run", progress=False, **ASKED, target=kind)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_object_is_searched_like_the_target_and_the_kernel_that_it_repeats(
+    given: None, tmp_path: Path
+) -> None:
+    own = {
+        "target": replace(schema.targets()["high_confidence"], name="my-target"),
+        "kernel": replace(kernels.proposals()["block"], name="my-moves"),
+    }
+    runs = [
+        trex.find(out=tmp_path / str(n), progress=False, **ASKED, **more) for n, more in enumerate((own, {}))
+    ]
+    assert [r.probs for r in runs[0].records] == [r.probs for r in runs[1].records]
+    assert [runs[0].query.target.kind, runs[0].query.search.kernel] == ["my-target", "my-moves"]
+    code = f"import trex; trex.open_run({str(runs[0].path)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        "query.target.kind: it is not known; use" in done.stderr
+        and "pass target= its TargetKind" in done.stderr
+    )
+
+
+def test_an_object_that_cannot_be_told_from_ours_is_refused(given: None, tmp_path: Path) -> None:
+    kind = schema.targets()["high_confidence"]
+    with pytest.raises(
+        trex.InputError, match="target 'high_confidence' exists already; give yours another name"
+    ):
+        trex.find(out=tmp_path / "run", progress=False, **ASKED, target=replace(kind, n_answers=(0, 9)))
+    assert schema.targets()["high_confidence"] is kind
 
 
 def test_values_come_back_from_toml_as_they_were() -> None:
