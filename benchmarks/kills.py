@@ -54,7 +54,7 @@ FULL = "full disk"
 HEAVY = (  # imported once, not by each of the forks
     "trex.trials.baseline.run",
     "trex.clevr_models.catalog",
-    "trex.commands.shell.search",
+    "trex.commands.query",
     "trex.trials.confirm",
     "trex.explain.explain_run",
     "trex.render.blender.blender_renderer",

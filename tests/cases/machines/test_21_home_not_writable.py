@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.runs import QUERY
 from trex.artifacts.cache import cache_root
 from trex.doctor.finding import State
 from trex.doctor.machine import machine_findings
@@ -21,18 +22,7 @@ from trex.foundation.home import prepare_packages, stand_in
 from trex.query.schema import Query
 from trex.runs.trust import check_made_here, record_made_here
 
-QUERY = """
-question = "How many red things are there?"
-answer = "2"
-model.name = "fake"
-render.preset = "fake"
-[search]
-bank = 0
-prior_scenes = 4
-chains = 2
-steps = 4
-control = false
-"""
+SMALL = QUERY + "bank = 0\ncontrol = false\n"
 TREX = "from trex.commands.shell.app import app; app(prog_name='trex')"
 # What the system says of a user whom it does not know.
 NAMELESS = """
@@ -78,7 +68,7 @@ def trex(code: str, folder: Path, *words: str, **variables: str) -> str:
     ("code", "home"), [(TREX, {"HOME": "/proc/1"}), (NAMELESS + TREX, {})], ids=["not writable", "none"]
 )
 def test_a_search_without_a_home_has_its_report(tmp_path: Path, code: str, home: dict[str, str]) -> None:
-    (tmp_path / "q.toml").write_text(QUERY)
+    (tmp_path / "q.toml").write_text(SMALL)
     said = trex(code, tmp_path, "find", "q.toml", "--no-large", "--out", "run", **home)
     assert "report: run/report.html" in said and "atplotlib" not in said
     (tmp_path / "run" / "report.html").unlink()

@@ -8,28 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.running.command_line import refused, trex
+from tests.running.runs import QUERY
 from trex.runs import folder
 from trex.runs.folder import open_run
 from trex.runs.manifest import Manifest
 
-QUERY = """
-question = "How many red things are there?"
-answer = "2"
-model.name = "fake"
-render.preset = "fake"
-[search]
-bank = 0
-prior_scenes = 2
-chains = 1
-steps = 1
-control = false
-"""
+SMALL = QUERY + "bank = 0\ncontrol = false\n"
 
 
 @pytest.fixture
 def query(tmp_path: Path) -> Path:
     path = tmp_path / "q.toml"
-    path.write_text(QUERY)
+    path.write_text(SMALL)
     return path
 
 
