@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,15 +23,21 @@ BOXES = {  # of `trex --help`; a command is in the file of its name, but those o
 }
 HOMES = dict.fromkeys(BOXES["One query"], "query")
 SUMMARY = r'def {}\([^"]*?"""(.*?)(?:\n|""")'
+RENDER = ("scenes", "dataset", "bank", "--help", "-h")  # after `trex render`
 RENAMED = {  # what was called otherwise before, for the error
-    "work": "queue run",
-    "top": "queue watch",
-    "serve": "queue serve",
-    "train": "models train",
-    "dataset": "render dataset",
-    "bank": "render bank, cache banks and cache prune-banks",
-    "mark": "label",
-    "confirm": "report --confirm PRESET",
+    "work": "trex queue run",
+    "top": "trex queue watch",
+    "serve": "trex queue serve",
+    "train": "trex models train",
+    "dataset": "trex render dataset",
+    "bank": "trex render bank, cache banks and cache prune-banks",
+    "mark": "trex label",
+    "confirm": "trex report --confirm PRESET",
+    "audit --look": "trex audit --preset",
+    "audit --deciding": "trex audit --confirm-preset",
+    "audit --join": "trex queue audit MODEL, then trex queue run --workers N",
+    **dict.fromkeys(("repair --serve", "repair --export"), "trex label FOLDER, with the same option"),
+    **dict.fromkeys(("render --parity", "render --compare-assets"), "python -m reproduce parity or assets"),
     **dict.fromkeys(
         ("experiment", "paper", "overconfidence"), "a part of reproduce/, run by python -m reproduce"
     ),
@@ -48,9 +55,13 @@ class Trex(Guarded):
         """The command, imported now, or None if there is none of this name."""
         if name not in self.commands and name in self.list_commands(ctx):
             self.commands[name] = loaded(name)
-        if name in RENAMED:
-            raise InputError(f"trex {name} is now {renamed(name)}")
         return super().get_command(ctx, name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the arguments begin with; InputError if it has another name now."""
+        if new := renamed(args):
+            raise InputError(new)
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help with the summaries of all commands."""
@@ -67,10 +78,17 @@ def loaded(name: str) -> Any:
     return _built(name, verb.command() if verb else module.COMMAND)
 
 
-def renamed(name: str) -> str:
-    """The command that does now what this one did."""
-    new = RENAMED[name]
-    return new if " a part " in f" {new}" else f"trex {new}"
+def renamed(args: Sequence[str]) -> str:
+    """What does now what these arguments did in an earlier version, "" if they still do."""
+    command, *words = args
+    given = {command, *(word.partition("=")[0] for word in words)}
+    for old, new in RENAMED.items():
+        name, *option = old.split()
+        if name == command and given.issuperset(option):
+            return f"trex {old} is now {new}"
+    if command == "render" and words and words[0] not in RENDER:
+        return f"trex render {words[0]} is now trex render scenes {words[0]}"
+    return ""
 
 
 def summarized(name: str, box: str) -> Any:
