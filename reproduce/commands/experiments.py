@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trex.commands.shell.options import Settings, TrustQuery
-from trex.commands.shell.progress import display_until_stopped
+from reproduce.commands.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, note, print_result
 from trex.foundation.errors import InputError
 
@@ -31,8 +30,10 @@ def experiment(
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="Only this cell, e.g. 1-7. Repeatable.")
     ] = None,
-    settings: Settings = None,
-    trust: TrustQuery = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key. Repeatable.")
+    ] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Trust the code that the queries name.")] = False,
     dataset: Annotated[
         Path | None,
         typer.Option(help="A folder of labelled pictures on which the same queries are counted."),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trex.commands.shell.progress import display_until_stopped
+from reproduce.commands.progress import display_until_stopped
 from trex.commands.shell.result import AsJson, print_result
 
 Out = Annotated[Path, typer.Option(help="The folder to write the page of pairs and the table to.")]

@@ -35,7 +35,7 @@ def bank_world(named: Path, overrides: Sequence[str] = ()) -> ScenePrior:
         key = setting.partition("=")[0].replace(" ", "")
         if not key.startswith(SECTION):
             raise InputError(
-                f"--set {setting} does not apply: a bank depends on [scene] alone; its look is --look, its seed --seed"
+                f"--set {setting} does not apply: a bank depends on [scene] alone, on --preset and on --seed"
             )
     query, folder = world_query(named, overrides)
     if query.generator.name != CLEVR:

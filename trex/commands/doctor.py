@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import typer
-
-from trex.commands.shell.result import AsJson, print_result
+from trex.commands.shell.result import Printed
+from trex.commands.verb import Session, verb_of
 from trex.foundation.errors import OURS
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(session: Session) -> Printed:
     """Examine the installation: Blender, devices, torch, memory, cache, models; renders one small scene.
 
     Exits with 1 if something that a search needs is missing or broken.
@@ -21,20 +20,18 @@ def doctor(as_json: AsJson = False) -> None:
     from trex.pages.table import Column, Table
 
     columns: tuple[Column[Finding], ...] = (
-        Column("part", lambda one: one.part),
-        Column("state", lambda one: one.state.value),
-        Column("found", lambda one: one.found),
+        Column("part", lambda finding: finding.part),
+        Column("state", lambda finding: finding.state.value),
+        Column("found", lambda finding: finding.found),
     )
     found = list(findings())
-    faults = [one for one in found if one.state is State.FAULT]
+    faults = [finding.part for finding in found if finding.state is State.FAULT]
     lines = Table("installation", columns, found).text()
-    lines += [f"{one.part}: {one.remedy}" for one in found if one.remedy]
-    end = (
-        f"{counted(len(faults), 'fault')}: {', '.join(one.part for one in faults)}" if faults else "all works"
+    lines += [f"{finding.part}: {finding.remedy}" for finding in found if finding.remedy]
+    end = f"{counted(len(faults), 'fault')}: {', '.join(faults)}" if faults else "all works"
+    return Printed(
+        [asdict(finding) for finding in found], "\n".join([*lines, end]), code=OURS if faults else 0
     )
-    print_result([asdict(one) for one in found], "\n".join([*lines, end]), as_json)
-    if faults:
-        raise typer.Exit(OURS)
 
 
-COMMAND = doctor
+VERB = verb_of(doctor)

@@ -153,7 +153,7 @@ def models_verify(options: VerifyOptions, session: Session) -> Verified:
     model = open_model(name, about_model(options))
     check = verify(model, options.dataset, questions, session.display.show, options.published)
     fault = "the accuracy check failed" if check.outcome == FAILED else ""
-    return Verified({**asdict(check), "outcome": check.outcome}, _text(check), fault)
+    return Verified({**asdict(check), "outcome": check.outcome}, _text(check), fault=fault)
 
 
 def _check_weights(name: str) -> str:

@@ -177,7 +177,9 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
         done = judge(done, is_finished=folder.is_finished)
     path = options.out or done.report
     document = {"run": str(run), "report": str(path), **done.verdicts_json()}
-    return Reported(document, "\n".join([*(each.words for each in done.verdicts), f"report: {path}"]), done)
+    return Reported(
+        document, "\n".join([*(each.words for each in done.verdicts), f"report: {path}"]), outcome=done
+    )
 
 
 def _search(

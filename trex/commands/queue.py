@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.auditing.options import AuditOptions
-from trex.commands.queue_run import Runs, run, serve, watch
-from trex.commands.shell.options import refuse
-from trex.commands.shell.result import AsJson, Printed, note, print_result
+from trex.commands.queue_run import run, serve, watch
+from trex.commands.shell.result import Printed, note
 from trex.commands.shell.trust import trust_queries
-from trex.commands.verb import Session, Verb
+from trex.commands.verb import Session, Verb, verb_of
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
@@ -26,26 +25,22 @@ if TYPE_CHECKING:
     from trex.farm.queue.add import Added
     from trex.farm.queue.requests import QueueRequest
 
-queue_app = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
+COMMAND = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
 SHOWN = 10  # entries that a command names; --json names all
+Runs = Annotated[Path, Option("The folder of the queue and its runs.")]
+Priority = Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)]
 Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ID...", help="IDs that `trex queue list` shows; a unique prefix is enough."),
+    tuple[str, ...],
+    Option("IDs that `trex queue list` shows; a unique prefix is enough.", metavar="ID...", is_argument=True),
 ]
-Priority = Annotated[int, typer.Option(help="Higher goes first.", min=-1_000_000, max=1_000_000)]
-OpenOnes = Annotated[bool, typer.Option("--all", help="All queued and running entries.")]
+OpenOnes = Annotated[bool, Option("All queued and running entries.", ("--all",))]
 
 
-class Place(Options):
-    """Which queue."""
-
-    runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS
-
-
-class Queued(Place):
+class Queued(Options):
     """How soon, and in which queue."""
 
-    priority: Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)] = 0
+    priority: Priority = 0
+    runs: Runs = RUNS
 
 
 class AddOptions(Queued, QueryChanges):
@@ -133,122 +128,101 @@ def _fields(runs: Path, added: Added) -> dict[str, object]:
     return {**fields(runs, added.entry), "is_new": added.is_new}
 
 
-queue_app.command("add")(Verb(AddOptions, add, kept="nothing was queued").command())
-queue_app.command("audit")(Verb(QueuedAudit, audit, kept="nothing was queued").command())
-queue_app.command("repair")(Verb(QueuedRepair, repair, kept="nothing was queued").command())
-
-
-@queue_app.command("list")
 def list_entries(
+    session: Session,
     state: Annotated[
-        list[str] | None,
-        typer.Option(help="Only entries in this state: queued, running, done, ... Repeatable."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Show at most this many.", min=1, max=1_000_000)] = None,
+        tuple[str, ...], Option("Only entries in this state: queued, running, done, ... Repeatable.")
+    ] = (),
+    limit: Annotated[int | None, Option("Show at most this many.", low=1, high=1_000_000)] = None,
     runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+) -> Printed:
     """Show the queue, in the order in which entries will run."""
     from trex.farm.queue import queue
     from trex.farm.queue.entry import STATES
     from trex.farm.queue.queue_file import has_queue
 
-    for one in state or []:
-        if one not in STATES:
-            raise unknown("state", one, STATES)
-    entries = queue.entries(runs, [one for one in STATES if one in (state or [])], limit)
+    for each in state:
+        if each not in STATES:
+            raise unknown("state", each, STATES)
+    entries = queue.entries(runs, [each for each in STATES if each in state], limit)
     none = f"no such entries in {runs}"
     if not has_queue(runs):
         none = f"{runs} has no queue; add a query, or rebuild it from run folders: trex queue rebuild --runs {runs}"
-    lines = [HEADER, *(line(runs, one) for one in entries)] if entries else [none]
+    lines = [HEADER, *(line(runs, entry) for entry in entries)] if entries else [none]
     lines.append(f"total: {tally(queue.counts(runs))}")
-    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+    return Printed([fields(runs, entry) for entry in entries], "\n".join(lines))
 
 
-@queue_app.command()
 def show(
+    session: Session,
     entry_id: Annotated[
         str,
-        typer.Argument(metavar="ID", help="An ID that `trex queue list` shows; a unique prefix is enough."),
+        Option(
+            "An ID that `trex queue list` shows; a unique prefix is enough.", metavar="ID", is_argument=True
+        ),
     ],
     runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+) -> Printed:
     """Show all facts about one entry."""
     from trex.farm.queue import queue
     from trex.farm.queue.entry import run_path
     from trex.farm.queue.queued_folder import read_queued
 
-    one = queue.entry(runs, entry_id)
+    entry = queue.entry(runs, entry_id)
     try:
-        overrides = read_queued(run_path(runs, one)).overrides
+        overrides = read_queued(run_path(runs, entry)).overrides
     except RunError as error:  # the folder is missing or damaged: report that, and show the rest
         note(f"note: {error}")
         overrides = ()
-    document = {**fields(runs, one), "overrides": overrides}
-    print_result(document, "\n".join(details(runs, one, overrides)), as_json)
-
-
-@queue_app.command()
-def cancel(
-    ctx: typer.Context,
-    ids: Ids = None,
-    everything: OpenOnes = False,
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
-    """Cancel entries; a running one stops after its current segment, and its draws are kept."""
-    from trex.farm.queue import queue
-
-    _changed(
-        "cancelled", runs, queue.cancel(runs, _open_ids(ctx, runs, ids, everything), time.time()), as_json
+    return Printed(
+        {**fields(runs, entry), "overrides": overrides}, "\n".join(details(runs, entry, overrides))
     )
 
 
-@queue_app.command()
+def cancel(session: Session, ids: Ids = (), everything: OpenOnes = False, runs: Runs = RUNS) -> Printed:
+    """Cancel entries; a running one stops after its current segment, and its draws are kept."""
+    from trex.farm.queue import queue
+
+    return _changed(
+        "cancelled", runs, queue.cancel(runs, _open_ids(session, runs, ids, everything), time.time())
+    )
+
+
 def priority(
-    ctx: typer.Context,
-    to: Priority,
-    ids: Ids = None,
-    everything: OpenOnes = False,
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+    session: Session, to: Priority, ids: Ids = (), everything: OpenOnes = False, runs: Runs = RUNS
+) -> Printed:
     """Change the priority of entries; a running one uses it from its next segment on."""
     from trex.farm.queue import queue
 
-    changed = queue.prioritize(runs, _open_ids(ctx, runs, ids, everything), to)
-    _changed(f"set to priority {to}", runs, changed, as_json)
+    changed = queue.prioritize(runs, _open_ids(session, runs, ids, everything), to)
+    return _changed(f"set to priority {to}", runs, changed)
 
 
-@queue_app.command()
 def retry(
-    ctx: typer.Context,
-    ids: Ids = None,
-    failed: Annotated[bool, typer.Option("--failed", help="All failed entries.")] = False,
+    session: Session,
+    ids: Ids = (),
+    failed: Annotated[bool, Option("All failed entries.", ("--failed",))] = False,
     runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+) -> Printed:
     """Queue failed or cancelled entries again; they resume from their draws."""
     from trex.farm.queue import queue
 
     if failed:
-        refuse(ctx, ["ids"], "--failed retries all failed entries; drop it or the IDs")
-    chosen = [one.id for one in queue.entries(runs, ["failed"])] if failed else _given_ids(ids, "--failed")
-    _changed("queued again", runs, queue.retry(runs, chosen), as_json)
+        session.options.refuse(["ids"], "--failed retries all failed entries; drop it or the IDs")
+    chosen = [each.id for each in queue.entries(runs, ["failed"])] if failed else _given_ids(ids, "--failed")
+    return _changed("queued again", runs, queue.retry(runs, chosen))
 
 
-@queue_app.command()
 def clean(
+    session: Session,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Remove failed entries as well as finished and cancelled ones.")
+        bool, Option("Remove failed entries as well as finished and cancelled ones.", ("--failed",))
     ] = False,
     delete_runs: Annotated[
-        bool, typer.Option("--delete-runs", help="Delete their run folders, draws and reports included.")
+        bool, Option("Delete their run folders, draws and reports included.", ("--delete-runs",))
     ] = False,
     runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+) -> Printed:
     """Remove finished and cancelled entries from the queue; their run folders stay without --delete-runs."""
     from trex.farm.queue import clean as queue_clean
     from trex.farm.queue.entry import State
@@ -257,11 +231,10 @@ def clean(
     cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
     for reason in cleaned.not_deleted:
         note(f"not deleted: {reason}")
-    _changed("removed from the queue", runs, cleaned.entries, as_json)
+    return _changed("removed from the queue", runs, cleaned.entries)
 
 
-@queue_app.command()
-def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
+def rebuild(session: Session, runs: Runs = RUNS) -> Printed:
     """Rebuild the queue from the run folders, after it was deleted or damaged or runs were moved."""
     from trex.farm.queue import queue
     from trex.farm.queue import rebuild as queue_rebuild
@@ -272,29 +245,29 @@ def rebuild(runs: Runs = RUNS, as_json: AsJson = False) -> None:
     if done.moved_to is not None:
         note(f"the damaged queue file is now {done.moved_to}")
     words = f"{len(done.entries)} entries from the run folders in {runs}: {tally(queue.counts(runs))}"
-    print_result([fields(runs, one) for one in done.entries], words, as_json)
+    return Printed([fields(runs, entry) for entry in done.entries], words)
 
 
-def _open_ids(ctx: typer.Context, runs: Path, ids: list[str] | None, everything: bool) -> list[str]:
+def _open_ids(session: Session, runs: Path, ids: Sequence[str], everything: bool) -> list[str]:
     """The given IDs, or with --all those of all queued and running entries."""
     from trex.farm.queue import queue
     from trex.farm.queue.entry import OPEN
 
     if not everything:
         return _given_ids(ids, "--all")
-    refuse(ctx, ["ids"], "--all selects all queued and running entries; drop it or the IDs")
-    return [one.id for one in queue.entries(runs, OPEN)]
+    session.options.refuse(["ids"], "--all selects all queued and running entries; drop it or the IDs")
+    return [each.id for each in queue.entries(runs, OPEN)]
 
 
-def _given_ids(ids: list[str] | None, other: str) -> list[str]:
+def _given_ids(ids: Sequence[str], other: str) -> list[str]:
     if not ids:
         raise InputError(f"no ID given; list them with trex queue list, or give {other}")
     return list(dict.fromkeys(ids))
 
 
-def _changed(what: str, runs: Path, entries: Sequence[Entry], as_json: bool) -> None:
-    lines = [*_first([line(runs, one) for one in entries]), f"{len(entries)} {what}"]
-    print_result([fields(runs, one) for one in entries], "\n".join(lines), as_json)
+def _changed(what: str, runs: Path, entries: Sequence[Entry]) -> Printed:
+    lines = [*_first([line(runs, entry) for entry in entries]), f"{len(entries)} {what}"]
+    return Printed([fields(runs, entry) for entry in entries], "\n".join(lines))
 
 
 def _first(lines: Sequence[str]) -> list[str]:
@@ -303,7 +276,12 @@ def _first(lines: Sequence[str]) -> list[str]:
     return [*lines[:SHOWN], *more]
 
 
-for command in (run, watch, serve):
-    queue_app.command()(command)
-
-COMMAND = queue_app
+KEPT = "nothing was queued"
+COMMAND.command("add")(Verb(AddOptions, add, KEPT).command())
+COMMAND.command("audit")(Verb(QueuedAudit, audit, KEPT).command())
+COMMAND.command("repair")(Verb(QueuedRepair, repair, KEPT).command())
+COMMAND.command("list")(verb_of(list_entries).command())
+for function in (show, cancel, priority, retry, clean, rebuild, run):
+    COMMAND.command(function.__name__)(verb_of(function).command())
+for command in (watch, serve):
+    COMMAND.command()(command)

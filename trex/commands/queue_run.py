@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trex.commands.shell.options import Trust, refuse
-from trex.commands.shell.result import AsJson, print_result, print_text
+from trex.commands.shell.result import AsJson, Printed, print_result, print_text
 from trex.commands.shell.trust import trust_queue
+from trex.commands.verb import Session
 from trex.foundation.errors import OURS, InputError
+from trex.foundation.options import Option
+from trex.query.verb_options import TrustRun
 from trex.runs.place import RUNS
 
 Runs = Annotated[Path, typer.Option("--runs", help="The folder of the queue and its runs.")]
@@ -23,65 +24,51 @@ def check_runs(runs: Path) -> None:
         raise InputError(f"{runs} is not a folder; queue a query first, or give the runs folder with --runs")
 
 
-def _number(seconds: float) -> float:
-    """The value as it is; BadParameter for nan, which no bound refuses."""
-    if math.isnan(seconds):
-        raise typer.BadParameter("nan is not a number of seconds; give 2 to 86400")
-    return seconds
-
-
 def run(
-    ctx: typer.Context,
+    session: Session,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="Number of Ray workers; by default one worker in this process.", min=1, max=100_000
-        ),
+        Option("Number of Ray workers; by default one worker in this process.", low=1, high=100_000),
     ] = None,
     address: Annotated[
-        str | None,
-        typer.Option(help="A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default this machine."),
+        str | None, Option("A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default this machine.")
     ] = None,
     gpus_per_worker: Annotated[
-        float, typer.Option(help="Share of a GPU that each worker gets, e.g. 0.25.", min=0.0, max=64.0)
+        float, Option("Share of a GPU that each worker gets, e.g. 0.25.", low=0.0, high=64.0)
     ] = 0.0,
     until_empty: Annotated[
-        bool, typer.Option("--until-empty", help="Exit when no query is queued or running.")
+        bool, Option("Exit when no query is queued or running.", ("--until-empty",))
     ] = False,
     lease: Annotated[
         float,
-        typer.Option(
-            help="Seconds without renewal after which another `trex queue run` may claim a query.",
-            min=2.0,
-            max=86_400.0,
-            callback=_number,
+        Option(
+            "Seconds without renewal after which another `trex queue run` may claim a query.",
+            low=2.0,
+            high=86_400.0,
         ),
     ] = 60.0,
     ray_temp: Annotated[
-        Path | None, typer.Option(help="Folder for Ray's sockets and logs; a short path on a local disk.")
+        Path | None, Option("Folder for Ray's sockets and logs; a short path on a local disk.")
     ] = None,
-    runs: Runs = RUNS,
-    trust: Trust = False,
-    as_json: AsJson = False,
-) -> None:
+    runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS,
+    trust: TrustRun = False,
+) -> Printed:
     """Run the queue. Ctrl-C keeps every draw and releases the queries; a kill loses nothing either.
 
     The exit code is 0 only if no query failed.
     """
-    from trex.farm.run_work import Workforce, run_work
+    from trex.farm.run_work import make_pool, run_work
 
     if workers is None:
         why = "only Ray workers use it; add --workers N"
-        refuse(ctx, ("address", "gpus_per_worker", "ray_temp"), why)
+        session.options.refuse(("address", "gpus_per_worker", "ray_temp"), why)
     check_runs(runs)
     if trust:
         trust_queue(runs)
-    workforce = Workforce(workers, address, gpus_per_worker, ray_temp)
-    ended = run_work(runs, workforce, lease, until_empty=until_empty)
+    pool = make_pool(runs, workers, address, gpus_per_worker, ray_temp)
+    ended = run_work(runs, pool, session.display, lease, until_empty=until_empty)
     words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {runs}"
-    print_result({"done": ended.done, "failed": ended.failed}, words, as_json)
-    if ended.failed:
-        raise typer.Exit(OURS)
+    return Printed({"done": ended.done, "failed": ended.failed}, words, code=OURS if ended.failed else 0)
 
 
 def watch(

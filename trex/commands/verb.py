@@ -6,13 +6,25 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
+from pydantic import create_model
 
 from trex.commands.shell import complete
-from trex.commands.shell.result import AsJson, note, print_result
+from trex.commands.shell.result import AsJson, Printed, note, print_result
 from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.options import Option, Options
 
@@ -45,9 +57,10 @@ class Result(Protocol):
 
 @dataclass
 class Session:
-    """A verb at work: its display, the user's model if that is an object, and the folder that keeps the work."""
+    """A verb at work: its display and options, the user's model if it is an object, the folder that keeps the work."""
 
     display: Display
+    options: Options
     model: SessionModel | None = None
     folder: Path | None = None
 
@@ -134,7 +147,7 @@ class Verb(Generic[O, R]):
         from trex.pages.display import display_if
 
         with session_model_available(model), display_if(is_shown) as display:
-            session = Session(display, model)
+            session = Session(display, options, model)
             try:
                 done = self.do(options, session)
             except KeyboardInterrupt:
@@ -151,7 +164,7 @@ class Verb(Generic[O, R]):
             options = self.options.checked(given, is_typed=True)
             from trex.pages.display import Display
 
-            with Display() as display, self._stoppable(Session(display)) as session:
+            with Display() as display, self._stoppable(Session(display, options)) as session:
                 result = self.do(options, session)
             for line in () if as_json else self.notes(result):
                 note(line)
@@ -179,6 +192,23 @@ class Verb(Generic[O, R]):
 
         with stoppable(last_words):
             yield session
+
+
+def verb_of(function: Callable[..., Printed], kept: str = "") -> Verb[Any, Printed]:
+    """A verb whose options are the annotated parameters of a function, besides its first: the session."""
+    hints = get_type_hints(function, include_extras=True)
+    _, *parameters = inspect.signature(function).parameters.values()
+    fields: dict[str, Any] = {
+        each.name: (hints[each.name], ... if each.default is inspect.Parameter.empty else each.default)
+        for each in parameters
+    }
+
+    @wraps(function)
+    def do(options: Options, session: Session) -> Printed:
+        return function(session, **{name: getattr(options, name) for name in fields})
+
+    options = create_model(function.__name__, __base__=Options, **fields)
+    return Verb(options, do, kept, after=lambda _, done: done.code)
 
 
 def failed(fault: str) -> int:

@@ -3,83 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trex.farm.work import Farm, WorkOutcome
 from trex.farm.workers.jobs import RunningSearch
 from trex.farm.workers.pool import LocalPool, Pool
 from trex.farm.workers.worker import Worker, worker_log
-from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.pages.display import Display
 from trex.runs.folder import check_free
 from trex.search.progress import PHASES
 from trex.search.stopping import stoppable
 
-
-@dataclass(frozen=True)
-class Workforce:
-    """The pool to use: `workers` Ray workers (None: this process), at `address` (None: this machine only)."""
-
-    workers: int | None
-    address: str | None
-    gpus: float
-    temp: Path | None
+SHOWN = 3  # running queries on display
 
 
-def run_work(runs: Path, workforce: Workforce, lease_s: float, *, until_empty: bool) -> WorkOutcome:
+def run_work(runs: Path, pool: Pool, display: Display, lease_s: float, *, until_empty: bool) -> WorkOutcome:
     """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
-    check_free(runs)
-    pool = make_pool(runs, workforce)
     stopped = (
         f"stopped; every draw is kept and the queries are queued again. Resume: trex queue run --runs {runs}"
     )
-    with stoppable(lambda: [stopped]), Display() as display:
-        farm = Farm(runs, pool, display.say, lease_s)
-        return farm.run(until_empty=until_empty, show=WorkProgress(display))
+
+    def show(jobs: Collection[RunningSearch], done: int, failed: int) -> None:
+        if jobs:
+            running = [_progress(job) for job in list(jobs)[:SHOWN]]
+            rest = len(jobs) - SHOWN
+            more = [f"and {counted(rest, 'more query', 'more queries')}"] if rest > 0 else []
+            failures = [f"{failed} failed"] if failed else []
+            display.show("queries ended:", done + failed, None, *failures, *running, *more)
+
+    with stoppable(lambda: [stopped]):
+        return Farm(runs, pool, display.say, lease_s).run(until_empty=until_empty, show=show)
 
 
-def make_pool(runs: Path, workforce: Workforce) -> Pool:
-    """The pool of workers; InputError if the options contradict each other or nothing answers at the address."""
-    if workforce.workers is None:
-        if workforce.address is not None or workforce.gpus or workforce.temp is not None:
-            raise InputError(
-                "--address, --gpus-per-worker and --ray-temp apply to Ray workers only; add --workers N"
-            )
+def make_pool(runs: Path, workers: int | None, address: str | None, gpus: float, temp: Path | None) -> Pool:
+    """The pool of `workers` Ray workers (None: this process), at `address` (None: this machine only).
+
+    InputError if nothing answers at the address.
+    """
+    check_free(runs)
+    if workers is None:
         return LocalPool(Worker(worker_log(runs, "here")))
     from trex.farm.workers.ray_cluster import Cluster, import_ray
     from trex.farm.workers.ray_pool import RayPool
 
-    cluster = Cluster(workforce.address, workforce.workers, workforce.temp)
+    cluster = Cluster(address, workers, temp)
     import_ray(is_local=cluster.is_local)
-    return RayPool(runs, workforce.workers, cluster, workforce.gpus)
-
-
-if TYPE_CHECKING:
-    from trex.pages.display import Display
-
-SHOWN = 3  # running queries on display
-
-
-class WorkProgress:
-    """Refreshes the display every half second; shows nothing while no query runs."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-
-    def __call__(self, jobs: Collection[RunningSearch], done: int, failed: int) -> None:
-        """Refresh the display."""
-        if jobs:
-            running = [_progress(job) for job in list(jobs)[:SHOWN]]
-            more = (
-                [f"and {counted(len(jobs) - SHOWN, 'more query', 'more queries')}"]
-                if len(jobs) > SHOWN
-                else []
-            )
-            failures = [f"{failed} failed"] if failed else []
-            self._display.show("queries ended:", done + failed, None, *failures, *running, *more)
+    return RayPool(runs, workers, cluster, gpus)
 
 
 def _progress(job: RunningSearch) -> str:

@@ -15,7 +15,7 @@ from typer.testing import Result
 from tests.running.command_line import trex
 from tests.worlds.render_worlds import prior_scenes
 from trex.artifacts.cache import PICTURES
-from trex.commands.shell.user_cache import parse_age_s
+from trex.commands.cache import parse_age_s
 from trex.foundation.errors import InputError
 from trex.render.cache import CachedRenderer, entry_name
 from trex.render.cache_folder import entries, parse_size, prune

@@ -72,7 +72,7 @@ def test_a_card_that_takes_a_word_or_does_not_exist_is_refused(tmp_path: Path) -
     )
 
 
-@pytest.mark.parametrize("objects", ["²", "3-²", "٣", "", "-3", "9" * 5000])
+@pytest.mark.parametrize("objects", ["²", "3-²", "٣", "-3", "9" * 5000])
 def test_a_number_of_objects_that_is_none_is_refused(objects: str) -> None:
     """Planted bug: a superscript two counts as a digit and is no number; int() takes at most 4,300 digits."""
     refused(trex("render", "scenes", "--prior", "1", f"--objects={objects}"), "is not a number or range")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
@@ -17,10 +17,11 @@ AsJson = Annotated[
 
 @dataclass(frozen=True)
 class Printed:
-    """The result of a verb that is only printed: a document for machines, and a text."""
+    """The result of a verb that is only printed: a document for machines, a text, and the exit code."""
 
     data: object
     text: str
+    code: int = field(default=0, kw_only=True)
 
     def document(self) -> object:
         """The result for machines."""
