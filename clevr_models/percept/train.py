@@ -169,8 +169,9 @@ def _fit(
     total = steps_an_epoch * settings.epochs
     checkpoint, parts = out / "checkpoint.safetensors", ({"model": percept}, {"optimizer": optimizer})
     first = load_checkpoint(checkpoint, *parts, asdict(settings), total)
-    losses = _Losses(first, total, progress)
+    losses: list[Loss] = []
     saved = time.monotonic()
+    progress(STEPS, first, total)
     for step in range(first, total):
         epoch, place = divmod(step, steps_an_epoch)
         order = np.random.default_rng((settings.seed, epoch)).permutation(rows)
@@ -178,7 +179,12 @@ def _fit(
         batch = mirror(scenes.take(order[place * batch_size : (place + 1) * batch_size]), rng)
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * _schedule(step / total)
-        losses.add(step, _step(percept, optimizer, batch, rng))
+        losses.append(_step(percept, optimizer, batch, rng))
+        if len(losses) == EVERY or step == total - 1:  # not at each step: reading a loss stalls the device
+            mean = [float(torch.stack(each).mean()) for each in zip(*losses, strict=True)]
+            losses.clear()
+            words = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
+            progress(STEPS, step + 1, total, words)
         if time.monotonic() - saved > CHECKPOINT_S or step == total - 1:
             save_checkpoint(checkpoint, *parts, step + 1, asdict(settings))
             saved = time.monotonic()
@@ -211,22 +217,3 @@ def _step(
     torch.nn.utils.clip_grad_norm_(percept.network.parameters(), 5.0)
     optimizer.step()
     return Loss(*(part.detach() for part in loss))
-
-
-class _Losses:
-    """The mean losses since the last report, every EVERY steps: reading a loss stalls the device."""
-
-    def __init__(self, first: int, total: int, progress: Progress) -> None:
-        self._progress, self._total = progress, total
-        self._losses: list[Loss] = []
-        progress(STEPS, first, total)
-
-    def add(self, step: int, loss: Loss) -> None:
-        """Add the losses of one step."""
-        self._losses.append(loss)
-        if len(self._losses) < EVERY and step + 1 < self._total:
-            return
-        mean = [float(torch.stack(parts).mean()) for parts in zip(*self._losses, strict=True)]
-        self._losses = []
-        text = "loss {:.3f} (presence {:.3f}, attributes {:.3f}, position {:.4f})".format(*mean)
-        self._progress(STEPS, step + 1, self._total, text)
