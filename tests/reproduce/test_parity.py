@@ -17,7 +17,7 @@ from reproduce.parity.page import write_page, write_table
 from reproduce.parity.parity import read_questions, write_parity_page
 from reproduce.parity.published_assets import convert_published
 from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
-from tests.cases.datasets.test_further_data import LOSSY
+from tests.cases.datasets.test_folders import LOSSY
 from tests.references.official_clevr import data_file
 from tests.worlds.clevr_folders import official
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official

@@ -1,4 +1,4 @@
-"""Further situations of the same kinds as those that strangers brought: code, words and exits of others."""
+"""Whose code runs: what a query file names is run only if its user trusts the file, the folder or the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further situations in which a sentence is judged by less than it says, or a change by less than the truth."""
+"""Situations in which a sentence was judged by less than it says, or a change by less than the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further situations of the same kinds: permissions, locks, homes, and files that are changed behind a run's back."""
+"""Files of runs and audits: their permissions, and what is lost, damaged or changed behind a run's back."""
 
 from __future__ import annotations
 
