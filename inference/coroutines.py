@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 Ask = Callable[[Request], Answer]
 
 
-class Closed(BaseException):
+class Abandoned(BaseException):
     """Raised by `ask` inside a program that has been closed; not an Exception, so that no handler swallows it."""
 
 
@@ -27,7 +27,7 @@ class Coroutines(Generic[Request, Answer]):
     def __init__(self, program: Callable[[Ask[Request, Answer]], None]) -> None:
         self._program = program
         self._requests: SimpleQueue[Request | BaseException | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Closed] = SimpleQueue()
+        self._answers: SimpleQueue[Answer | Abandoned] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._is_over = False
 
@@ -44,7 +44,7 @@ class Coroutines(Generic[Request, Answer]):
     def close(self) -> None:
         """End the program where it waits, and join its thread."""
         if self._thread.is_alive():
-            self._answers.put(Closed())
+            self._answers.put(Abandoned())
             self._thread.join()
 
     def _next(self) -> Request | None:
@@ -56,7 +56,7 @@ class Coroutines(Generic[Request, Answer]):
     def _run(self) -> None:
         try:
             self._program(self._ask)
-        except Closed:
+        except Abandoned:
             pass
         except BaseException as error:
             self._requests.put(error)
@@ -66,6 +66,6 @@ class Coroutines(Generic[Request, Answer]):
     def _ask(self, request: Request) -> Answer:
         self._requests.put(request)
         answer = self._answers.get()
-        if isinstance(answer, Closed):
+        if isinstance(answer, Abandoned):
             raise answer
         return answer

@@ -26,7 +26,7 @@ C = TypeVar("C", bound=Change)
 
 
 @dataclass(frozen=True)
-class Limits:
+class FlipLimits:
     """The search's limits: `depth` edits together, `renders` sets of two or more edits, `batch` scored at once."""
 
     depth: int = 2
@@ -56,7 +56,7 @@ def smallest_flips(
     singles: Sequence[C],
     is_possible: Callable[[tuple[C, ...]], bool],
     score: Callable[[Sequence[tuple[C, ...]]], Sequence[C]],
-    limits: Limits,
+    limits: FlipLimits,
 ) -> Flips[C]:
     """Search breadth first: the given single edits, then sets of them made together, most promising first.
 

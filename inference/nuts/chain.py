@@ -19,7 +19,7 @@ import torch
 from trex.inference.coroutines import Ask
 from trex.inference.nuts.checkpoint import ChainPoint
 from trex.inference.nuts.density import Evaluated, Point
-from trex.inference.nuts.kernel import Evaluate, Kernel, adapting, tuned
+from trex.inference.nuts.kernel import Evaluate, NutsKernel, adapting, tuned
 from trex.inference.nuts.options import ACCEPT, NutsOptions
 from trex.inference.rng import load_rng, save_rng
 from trex.inference.tempering import top_temperature
@@ -95,7 +95,7 @@ def temperature(top: float, index: int, n: int) -> float:
     return float(top ** (1.0 - (index + 1) / n))
 
 
-def _step(kernel: Kernel, rng: np.random.Generator, index: int, options: NutsOptions) -> Draw[Floats]:
+def _step(kernel: NutsKernel, rng: np.random.Generator, index: int, options: NutsOptions) -> Draw[Floats]:
     """A trajectory proposes nothing in particular: what it ends at is the state."""
     before = kernel.z
     _seed_torch(rng)

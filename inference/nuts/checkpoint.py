@@ -18,7 +18,7 @@ from trex.inference.rng import RngState, load_rng, save_rng
 from trex.inference.types import Floats
 
 
-class Tuning(NamedTuple):
+class NutsTuning(NamedTuple):
     """The results of warmup: the leapfrog step size, and the diagonal of the inverse mass matrix."""
 
     step_size: float
@@ -30,7 +30,7 @@ class ChainPoint(NamedTuple):
 
     z: Floats
     rng: RngState
-    tuning: Tuning | None = None
+    tuning: NutsTuning | None = None
 
 
 def plain_point(point: ChainPoint) -> RngState:
@@ -76,4 +76,4 @@ def _parsed(plain: RngState) -> ChainPoint:
         v > 0.0 and math.isfinite(v) for v in (step_size, *inverse_mass)
     ):
         raise ValueError(f"tuning is {plain['tuning']}")
-    return ChainPoint(z, rng, Tuning(step_size, tuple(inverse_mass)))
+    return ChainPoint(z, rng, NutsTuning(step_size, tuple(inverse_mass)))

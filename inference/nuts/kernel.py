@@ -14,7 +14,7 @@ import torch
 from pyro.infer.mcmc.nuts import NUTS
 from torch import Tensor
 
-from trex.inference.nuts.checkpoint import Tuning
+from trex.inference.nuts.checkpoint import NutsTuning
 from trex.inference.nuts.density import PAPER, Evaluated, Point
 from trex.inference.nuts.options import ACCEPT, DEPTH, DIVERGENT, ENERGY, GRADIENTS, NutsOptions
 from trex.inference.types import Floats, State
@@ -45,7 +45,7 @@ class WatchedNuts(NUTS):
         return tree
 
 
-class Kernel:
+class NutsKernel:
     """A chain's kernel: Pyro keeps point and adaptation, `evaluate` computes the density.
 
     `temperature` is the paper's, except on the path into the level set (see `trex.inference.nuts.chain`).
@@ -74,10 +74,10 @@ class Kernel:
         return self._known[_array(self._params[SITE]).tobytes()].state
 
     @property
-    def tuning(self) -> Tuning:
+    def tuning(self) -> NutsTuning:
         """The present step size and mass matrix."""
         (inverse_mass,) = self._nuts.inverse_mass_matrix.values()
-        return Tuning(float(self._nuts.step_size), tuple(inverse_mass.tolist()))
+        return NutsTuning(float(self._nuts.step_size), tuple(inverse_mass.tolist()))
 
     def heat(self, temperature: float) -> None:
         """Continue at this temperature, and evaluate the point again."""
@@ -114,7 +114,7 @@ class _Potential(torch.autograd.Function):
         return upstream * ctx.gradient, None
 
 
-def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -> Kernel:
+def tuned(tuning: NutsTuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -> NutsKernel:
     """A kernel that adapts nothing: it alone makes the draws after warmup, in one session or resumed."""
     nuts = WatchedNuts(
         potential_fn=_unset,
@@ -123,7 +123,7 @@ def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -
         adapt_mass_matrix=False,
         max_tree_depth=options.max_depth,
     )
-    kernel = Kernel(nuts, z, evaluate)
+    kernel = NutsKernel(nuts, z, evaluate)
     nuts.mass_matrix_adapter.inverse_mass_matrix = {
         (SITE,): torch.tensor(tuning.inverse_mass, dtype=torch.float64)
     }
@@ -132,7 +132,7 @@ def tuned(tuning: Tuning, z: Floats, evaluate: Evaluate, options: NutsOptions) -
 
 def adapting(
     z: Floats, evaluate: Evaluate, n_warmup: int, options: NutsOptions, temperature: float | None = None
-) -> Kernel:
+) -> NutsKernel:
     """A kernel that tunes step size and mass matrix in n_warmup steps; on the path (a temperature) only step size."""
     is_path = temperature is not None
     nuts = WatchedNuts(
@@ -141,7 +141,7 @@ def adapting(
         target_accept_prob=options.accept,
         max_tree_depth=min(PATH_DEPTH, options.max_depth) if is_path else options.max_depth,
     )
-    return Kernel(nuts, z, evaluate, n_warmup, PAPER if temperature is None else temperature)
+    return NutsKernel(nuts, z, evaluate, n_warmup, PAPER if temperature is None else temperature)
 
 
 def _unset(params: dict[str, Tensor]) -> Tensor:

@@ -23,7 +23,7 @@ INSIDE = 0.9  # of a component's ellipsoid
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class GaussianMixture:
     """K components: weights (K,), means (K, d), covariances (K, d, d); and how the fit ended."""
 
     weights: Floats
@@ -99,7 +99,7 @@ class Mixture:
 
 def fit_mixture(
     codes: Floats, components: int, iterations: int, seed: int, regularization: float = 1e-6
-) -> Mixture:
+) -> GaussianMixture:
     """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes or two.
 
     `regularization` is added to the diagonal of every covariance (scikit-learn's `reg_covar`).
@@ -124,7 +124,7 @@ def fit_mixture(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # `converged` says so
         model.fit(codes)
-    return Mixture(
+    return GaussianMixture(
         np.asarray(model.weights_, float),
         np.asarray(model.means_, float),
         np.asarray(model.covariances_, float),

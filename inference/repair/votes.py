@@ -34,7 +34,7 @@ def picture_labels(table: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LabelVerdict:
     """What the votes say of a component.
 
     `labelled` pictures have a class; `disagree` of them have another than the model answers. `label` is the class of
@@ -53,12 +53,12 @@ class Verdict:
         return self.labelled >= LEAST_LABELLED and 2 * self.disagree > self.labelled and self.label != MISSING
 
 
-def verdict(labels: Ints, answers: Ints) -> Verdict:
+def verdict(labels: Ints, answers: Ints) -> LabelVerdict:
     """The verdict on a component from the labels and the model's answers (n,) of its pictures."""
     is_labelled = labels >= 0
     named = labels[is_labelled]
     label = majority(named)
-    return Verdict(
+    return LabelVerdict(
         pictures=len(labels),
         labelled=len(named),
         disagree=int((named != answers[is_labelled]).sum()),

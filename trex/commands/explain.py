@@ -17,7 +17,7 @@ from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
     from trex.explain.explain_picture import PictureExplained
-    from trex.explain.explain_run import Explained
+    from trex.explain.explain_run import ExplainedHits
     from trex.explain.explanation import Explanation
 
 OF_PICTURES = ("image", "question", "model", "endpoint", "max_requests", "trust_remote_code", "preset", "out")
@@ -60,7 +60,7 @@ class ExplainCommand(ExplainOptions):
 class ExplainedRun:
     """The explained hits of a run, and its report."""
 
-    done: Explained
+    done: ExplainedHits
     report: Path
 
     def document(self) -> object:
@@ -153,7 +153,7 @@ def _strongest(made: Explanation) -> dict[str, object]:
     return {"index": only(parts), "effect": min(made.counted, default=0.0), "tied": tied}
 
 
-def _json(done: Explained) -> dict[str, object]:
+def _json(done: ExplainedHits) -> dict[str, object]:
     from trex.explain.saliency_agreement import agreements
     from trex.explain.stored import CODEC
 
@@ -172,7 +172,7 @@ def _json(done: Explained) -> dict[str, object]:
     return {"run": str(done.folder), "is_exact": done.is_exact, "scenes": scenes, "agreement": methods}
 
 
-def _text(done: Explained) -> str:
+def _text(done: ExplainedHits) -> str:
     from trex.explain.saliency_agreement import agreements
     from trex.explain.stored import FOLDER
 

@@ -63,7 +63,7 @@ class PictureQuestion:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PictureAnswer:
     """The model's answer on one picture, and the probability of the answer that is explained."""
 
     words: str
@@ -80,12 +80,12 @@ class PictureExplained:
     question: str
     model: str
     preset: str
-    official: Answer
-    again: Answer
+    official: PictureAnswer
+    again: PictureAnswer
     camera_px: float  # largest distance of an object under the recovered camera from its recorded pixel
     ssim: float
     control_difference: float  # largest change of a probability when rendered again; must be 0
-    removals: tuple[Answer, ...]
+    removals: tuple[PictureAnswer, ...]
     notes: tuple[str, ...]  # what the official picture's pixels lack of its file
 
     @property
@@ -196,9 +196,9 @@ def _explained(
     official = bound.log_probs(images([picture]))[0]
     explained = int(official.argmax())
 
-    def answer(words: str, row: Floats, scene: Scene) -> Answer:
+    def answer(words: str, row: Floats, scene: Scene) -> PictureAnswer:
         label, probability = bound.labels[int(row.argmax())], float(np.exp(row[explained]))
-        return Answer(words, label, probability, true_answer(program, scene))
+        return PictureAnswer(words, label, probability, true_answer(program, scene))
 
     left_out = [f"without {object_words(picture.scene, i)}" for i in range(len(picture.scene.objects))]
     rows = zip(
@@ -224,9 +224,9 @@ def _explained(
     )
 
 
-def removal_table(made: PictureExplained) -> Table[Answer]:
+def removal_table(made: PictureExplained) -> Table[PictureAnswer]:
     """The effect of leaving out each object, for the terminal."""
-    columns: tuple[Column[Answer], ...] = (
+    columns: tuple[Column[PictureAnswer], ...] = (
         Column("change", lambda one: one.words),
         Column("effect", lambda one: f"{one.probability - made.again.probability:+.3f}", is_number=True),
         Column("model", lambda one: one.answer),
@@ -259,6 +259,6 @@ def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[P
     return page("picture.html", {"made": made, "shots": shots})
 
 
-def _shot(image: str, answer: Answer, *, is_responsible: bool = False) -> Shot:
+def _shot(image: str, answer: PictureAnswer, *, is_responsible: bool = False) -> Shot:
     caption = f"{answer.answer} · {answer.probability:.3f}; truth {answer.truth}"
     return Shot(image, answer.words, caption, f"{answer.words}: {caption}", is_responsible)

@@ -24,7 +24,7 @@ from trex.worlds.world import OpenWorld
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplainedHits:
     """The explained hits of a run, most confident first."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Explained:
 
 def explain(
     path: Path, options: ExplainOptions, progress: Progress, processes: int | None = None
-) -> Explained:
+) -> ExplainedHits:
     """Explain the hits of a run; explanations that exist are not repeated.
 
     `processes` overrides the run's number of render processes; no picture depends on it. Raises RunError if the run
@@ -54,7 +54,7 @@ def explain(
             _prepare(folder, old)
             with open_world(folder, processes) as world:
                 old = _make(world, folder, found, old, options, progress)
-        return Explained(path, tuple(made for made in old if made is not None))
+        return ExplainedHits(path, tuple(made for made in old if made is not None))
 
 
 def _make(

@@ -21,7 +21,7 @@ from trex.explain.explanation import (
 from trex.explain.options import ExplainOptions
 from trex.explain.saliency_masks import lacks_saliency, make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
-from trex.inference.attribution.counterfactuals import Limits, smallest_flips
+from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
 from trex.inference.attribution.leave_one_out import paired_effect
 from trex.inference.types import Floats
 from trex.scenes.edits import Edit, attribute_edits, removals
@@ -131,7 +131,7 @@ def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Sm
         singles,
         lambda effects: _fit(scene, _edits(effects), plan.vocabulary),
         lambda sets: scores.effects(scene, base, [_edits(effects) for effects in sets]),
-        Limits(options.flip_depth, options.flip_renders, scores.batch),
+        FlipLimits(options.flip_depth, options.flip_renders, scores.batch),
     )
     found = flips.found
     if made.compared == "truth":

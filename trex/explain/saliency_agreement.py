@@ -29,7 +29,7 @@ class SceneAgreement:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class MethodAgreement:
     """One method over all explained scenes in which one object has the largest effect.
 
     `chance_peak` and `chance_top` are the rates of an uninformative map: its share of the pixels, and one
@@ -84,7 +84,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
     return float(spearmanr(one, other).statistic)
 
 
-def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
+def agreements(explanations: Sequence[Explanation]) -> list[MethodAgreement]:
     """The agreement of each method over all these scenes."""
     pairs = [(e, found) for e in explanations if e.saliency for found in e.saliency.maps]
     methods = list(dict.fromkeys(found.method for _, found in pairs))
@@ -93,7 +93,7 @@ def agreements(explanations: Sequence[Explanation]) -> list[Agreement]:
     ]
 
 
-def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> Agreement:
+def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> MethodAgreement:
     rows = [scene_agreement(e, found) for e, found in pairs]
     blamed = [(e.strongest, found) for e, found in pairs if e.strongest is not None]
     n = len(blamed)
@@ -103,7 +103,7 @@ def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]])
     )
     ranked = [row.rank_correlation for row in rows if row.rank_correlation is not None]
     shares = [found.pixels[index] / (sum(found.pixels) + found.background_pixels) for index, found in blamed]
-    return Agreement(
+    return MethodAgreement(
         method=method,
         scenes=n,
         peak_hits=peak,

@@ -15,7 +15,7 @@ from trex.query.schema import ProgramStep
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
-from trex.runs.manifest import Facts, Manifest, versions
+from trex.runs.manifest import Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here
@@ -107,7 +107,7 @@ def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher) -> Outcome:
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:
     """The manifest of a new run folder."""
     plan = world.plan
-    facts = Facts(
+    facts = RunFacts(
         question=plan.question.text,
         program=tuple(
             ProgramStep(function=step.function, inputs=step.inputs, value_inputs=step.value_inputs)

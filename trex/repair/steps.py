@@ -12,7 +12,7 @@ import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress
-from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
+from trex.inference.repair.mixture import GaussianMixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
 from trex.repair.domain import Voters, domain_of
 from trex.repair.files import Array, floats, read_arrays, write_arrays
@@ -98,17 +98,17 @@ def label(folder: Folder, loaded: object, progress: Progress, voters: Voters = C
         folder.finish("label", judging.carry_out(place, progress))
 
 
-def read_mixture(path: Path) -> Mixture:
+def read_mixture(path: Path) -> GaussianMixture:
     return mixture_in(read_arrays(path))
 
 
-def mixture_in(found: Mapping[str, Array]) -> Mixture:
+def mixture_in(found: Mapping[str, Array]) -> GaussianMixture:
     converged, iterations, bound = floats(found["fit"])
     weights, means, covariances = (floats(found[name]) for name in ("weights", "means", "covariances"))
-    return Mixture(weights, means, covariances, bool(converged), int(iterations), float(bound))
+    return GaussianMixture(weights, means, covariances, bool(converged), int(iterations), float(bound))
 
 
-def mixture_arrays(mixture: Mixture) -> dict[str, Array]:
+def mixture_arrays(mixture: GaussianMixture) -> dict[str, Array]:
     return {
         "weights": mixture.weights,
         "means": mixture.means,

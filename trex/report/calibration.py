@@ -8,7 +8,7 @@ from trex.inference.statistics.gate import LEAST, LEAST_TOP
 from trex.pages.table import Table, table_of
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
-from trex.search.sampling.calibration import Calibration, TriedLook
+from trex.search.sampling.calibration import LookCalibration, TriedLook
 from trex.worlds.costs import inner_steps
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import DECIDING
@@ -35,7 +35,7 @@ def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | 
     return CalibrationView(_sentence(manifest, results, found), table_of("Looks that may lead", heads, rows))
 
 
-def _sentence(manifest: Manifest, results: Results, found: Calibration) -> str:
+def _sentence(manifest: Manifest, results: Results, found: LookCalibration) -> str:
     search = manifest.query.search
     if not results.proposals:
         return f"No chain was run, so no look had to lead: {_ranks(found.tried[-1])}."

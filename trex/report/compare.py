@@ -36,7 +36,7 @@ FALSE_ALARMS = 0.05  # of all tests of a page together
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRun:
     """One run: its folder, manifest and results, and its first pictures (data URL, words)."""
 
     name: str
@@ -93,7 +93,7 @@ class PairedTest:
 class Comparison:
     """All runs, the tests, and why pairs were left out."""
 
-    runs: tuple[Compared, ...]
+    runs: tuple[ComparedRun, ...]
     tests: tuple[PairedTest, ...]
     unpaired: tuple[str, ...]
 
@@ -140,11 +140,11 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
-def _read(path: Path, name: str) -> Compared:
+def _read(path: Path, name: str) -> ComparedRun:
     with open_run(path, for_writing=False) as folder:
         records = run_draws(folder)
         results = explained_results(folder, records)
-        return Compared(name, path, folder.manifest, results, tuple(_pictures(folder, results)))
+        return ComparedRun(name, path, folder.manifest, results, tuple(_pictures(folder, results)))
 
 
 def _pictures(folder: RunFolder, results: Results) -> list[tuple[str, str]]:
@@ -157,13 +157,13 @@ def _words(manifest: Manifest, found: Hit) -> str:
     return f"{manifest.world.words(found.record.z)}; model {found.answer}{truth}"
 
 
-def _shared(first: Compared, other: Compared) -> list[tuple[Draw[Latent], Draw[Latent]]]:
+def _shared(first: ComparedRun, other: ComparedRun) -> list[tuple[Draw[Latent], Draw[Latent]]]:
     """The pairs of prior draws with the same latent."""
     theirs = {identity(draw.z): draw for draw in other.results.prior}
     return [(draw, theirs[identity(draw.z)]) for draw in first.results.prior if identity(draw.z) in theirs]
 
 
-def _why_not(first: Compared, other: Compared, shared: int) -> str:
+def _why_not(first: ComparedRun, other: ComparedRun, shared: int) -> str:
     if first.manifest.query.generator != other.manifest.query.generator:
         return "they search different worlds"
     if first.manifest.facts.program != other.manifest.facts.program:
@@ -186,7 +186,7 @@ def _why_not(first: Compared, other: Compared, shared: int) -> str:
     return ""
 
 
-def _other_looks(first: Compared, other: Compared) -> str:
+def _other_looks(first: ComparedRun, other: ComparedRun) -> str:
     """Why the scores of two runs cannot be compared: they were taken at different deciding looks."""
     looks = [
         {
@@ -205,7 +205,7 @@ def _other_looks(first: Compared, other: Compared) -> str:
     return f"they judge at different looks ({words}), so a difference may be the pictures'; search both at one look"
 
 
-def _pictures_of(run: Compared) -> str:
+def _pictures_of(run: ComparedRun) -> str:
     """What the pixels depend on besides the latents: renderer or decoder, and the shapes."""
     versions = run.manifest.made
     shapes = "".join(f", shape {name} {key}" for name, key in sorted(versions.shapes.items()))
@@ -213,7 +213,7 @@ def _pictures_of(run: Compared) -> str:
 
 
 def _tests(
-    first: Compared, other: Compared, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]
+    first: ComparedRun, other: ComparedRun, shared: Sequence[tuple[Draw[Latent], Draw[Latent]]]
 ) -> list[PairedTest]:
     hits = paired(_hits(first, [a for a, _ in shared]), _hits(other, [b for _, b in shared]))
     truths = [first.manifest.world.judge(first.manifest.resolved, a.z, "").truth for a, _ in shared]
@@ -233,14 +233,14 @@ def _tests(
     ]
 
 
-def _targets(first: Compared, other: Compared) -> str:
+def _targets(first: ComparedRun, other: ComparedRun) -> str:
     targets = dict.fromkeys(run.manifest.target.describe() for run in (first, other))
     return "; ".join(targets)
 
 
-def _hits(run: Compared, draws: Sequence[Draw[Latent]]) -> list[bool]:
+def _hits(run: ComparedRun, draws: Sequence[Draw[Latent]]) -> list[bool]:
     return [run.manifest.target.is_hit(draw.state.log_probs) for draw in draws]
 
 
-def _answer(run: Compared, draw: Draw[Latent]) -> str:
+def _answer(run: ComparedRun, draw: Draw[Latent]) -> str:
     return run.manifest.facts.labels[int(np.argmax(draw.state.log_probs))]

@@ -9,7 +9,7 @@ from trex.foundation.percent import percent
 from trex.inference.statistics.paired import Paired
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked, with_note
-from trex.report.compare import Compared, Comparison, PairedTest
+from trex.report.compare import ComparedRun, Comparison, PairedTest
 from trex.runs.folder import REPORT
 
 TESTS: tuple[Column[PairedTest], ...] = (
@@ -37,7 +37,7 @@ def write_comparison(comparison: Comparison, path: Path) -> None:
     write_atomic(path, page("compare.html", values).encode())
 
 
-def _columns(path: Path) -> tuple[Column[Compared], ...]:
+def _columns(path: Path) -> tuple[Column[ComparedRun], ...]:
     """What each run has found; names are links from the page at `path`."""
     return (
         Column("run", lambda run: linked(run.name, link_below(path, run.folder / REPORT))),

@@ -34,7 +34,7 @@ from trex.report.gallery import (
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR
-from trex.runs.sessions import Session, read_sessions
+from trex.runs.sessions import SearchSession, read_sessions
 from trex.search.hit import Hit
 from trex.search.judging.headline import headline, source_words
 from trex.search.results import Results
@@ -205,7 +205,7 @@ class ReportContext:
         return sum(session.renders for session in self._sessions)
 
     @cached_property
-    def _sessions(self) -> list[Session]:
+    def _sessions(self) -> list[SearchSession]:
         """A finished run resumed renders nothing, and is left out."""
         return [session for session in read_sessions(self.folder.path) if session.renders]
 

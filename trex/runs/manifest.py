@@ -43,7 +43,7 @@ def _plain_card(card: ShapeCard) -> ShapeCard:
     return card
 
 
-class Facts(Section):
+class RunFacts(Section):
     """The query's meaning as resolved: enough to read the draws without model or renderer."""
 
     question: Plain
@@ -70,7 +70,7 @@ class Manifest(Section):
     folder: str  # its folder, from which paths of shape cards start
     overrides: tuple[str, ...] = ()
     query: Query
-    facts: Facts
+    facts: RunFacts
     made: Provenance
     versions: dict[str, str]
     seal: str = ""  # checksum of all else, and the beginning of the chain of the draws'; "" in runs of before

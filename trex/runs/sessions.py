@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Session:
+class SearchSession:
     """One process's work on a run."""
 
     began: Annotated[str, Field(max_length=40)]  # ISO 8601, UTC
@@ -32,7 +32,7 @@ class Session:
     renders: Annotated[int, Field(ge=0, le=1 << 53)]
 
 
-_SESSION = TypeAdapter(Session)
+_SESSION = TypeAdapter(SearchSession)
 
 
 class Counts(Protocol):
@@ -51,10 +51,10 @@ def session(folder: Path, counts: Counts) -> Iterator[None]:
     try:
         yield
     finally:
-        _append(folder / FILE, Session(began, round(time.monotonic() - clock, 3), counts.renders))
+        _append(folder / FILE, SearchSession(began, round(time.monotonic() - clock, 3), counts.renders))
 
 
-def read_sessions(folder: Path) -> list[Session]:
+def read_sessions(folder: Path) -> list[SearchSession]:
     """The sessions recorded so far; warns about and skips lines that are cut short or hold anything else."""
     path = folder / FILE
     found, damaged = [], []
@@ -83,7 +83,7 @@ def _lines(path: Path) -> list[bytes]:
         return []
 
 
-def _append(path: Path, done: Session) -> None:
+def _append(path: Path, done: SearchSession) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with suppress(OSError), os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8") as file:  # as above
         file.write(json.dumps(asdict(done)) + "\n")

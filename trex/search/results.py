@@ -22,7 +22,7 @@ from trex.search.hits import Hits
 from trex.search.judging.caveats import no_answer_remarks, renderer_checks
 from trex.search.judging.endings import corrected, related
 from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
-from trex.search.sampling.calibration import Calibration
+from trex.search.sampling.calibration import LookCalibration
 from trex.search.sampling.decisions import (
     attempt_of,
     calibration_of,
@@ -65,7 +65,7 @@ class Results:
     sample: PriorSample
     fragile: tuple[Hit, ...] = ()
     cheap: int = 0
-    calibration: Calibration | None = None
+    calibration: LookCalibration | None = None
     fresh_checks: tuple[int, int] = (0, 0)  # how many failed, of how many; one place may have had several
     is_chosen_anew: bool = False
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
@@ -149,7 +149,7 @@ def _cheap_renders(record: Record) -> int:
     return record.inner_pictures
 
 
-def _calibration(manifest: Manifest, records: Sequence[Record]) -> Calibration | None:
+def _calibration(manifest: Manifest, records: Sequence[Record]) -> LookCalibration | None:
     """What is known of the looks that may lead; None for a search without a bank, or before its sample is whole."""
     query = manifest.query
     if not any(record.phase == BANK for record in records):
@@ -180,7 +180,7 @@ def _families(
     )
 
 
-def _look_sentences(calibration: Calibration | None, n: int) -> tuple[str, ...]:
+def _look_sentences(calibration: LookCalibration | None, n: int) -> tuple[str, ...]:
     """Why no look was compared; a calibration speaks for itself."""
     if calibration is None:
         return (f"{n} prior scenes are too few to compare looks, so every step is at the deciding look.",)

@@ -20,7 +20,7 @@ from tests.references.statistics import ALPHA
 from tests.worlds.nuts_worlds import MOMENTS, LinearWorld, Normal, after_warmup, exact_moments, sample
 from trex.inference.gaussian_walk import GaussianWalk
 from trex.inference.metropolis import Metropolis
-from trex.inference.nuts.checkpoint import Tuning
+from trex.inference.nuts.checkpoint import NutsTuning
 from trex.inference.nuts.density import Evaluated, Point, standard_normal
 from trex.inference.nuts.kernel import tuned
 from trex.inference.nuts.sampler import Density, NutsOptions
@@ -127,7 +127,7 @@ def _moved(make: Density, target: GaussianTarget, state: State[Floats], width_fa
     weighed = replace(target, width=tuple(width_factor * w for w in target.width))
     density = replace(make, target=weighed)
     kernel = tuned(
-        Tuning(0.7, (1.0,) * state.z.size),
+        NutsTuning(0.7, (1.0,) * state.z.size),
         state.z,
         lambda point: density.evaluate({0: point})[0],
         NutsOptions(max_depth=2),

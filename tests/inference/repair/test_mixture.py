@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2, multivariate_normal
 
 from trex.foundation.errors import InputError
-from trex.inference.repair.mixture import Mixture, adjusted_rand, fit_mixture
+from trex.inference.repair.mixture import GaussianMixture, adjusted_rand, fit_mixture
 from trex.inference.rng import stream
 
 ALPHA = 1e-5
@@ -15,7 +15,7 @@ MEANS = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 1.0]])
 FACTORS = np.array([[[1.0, 0, 0], [0.5, 0.8, 0], [0, 0, 0.4]], [[0.5, 0, 0], [0, 0.5, 0], [0.2, 0, 0.7]]])
 COVARIANCES = FACTORS @ FACTORS.transpose(0, 2, 1)
 SHARES = np.array([0.7, 0.3])
-TRUE = Mixture(SHARES, MEANS, COVARIANCES, True, 1, 0.0)
+TRUE = GaussianMixture(SHARES, MEANS, COVARIANCES, True, 1, 0.0)
 N = 1000
 
 
@@ -69,7 +69,7 @@ def test_nine_tenths_of_draws_lie_inside_and_tau_scales_the_covariance() -> None
 
 def test_near_the_cut_off_is_within_a_fifth_of_it() -> None:
     weights = np.array([0.9, 0.0121, 0.0119, 0.0081, 0.0079, 0.06])
-    mixture = Mixture(weights, np.zeros((6, 1)), np.ones((6, 1, 1)), True, 1, 0.0)
+    mixture = GaussianMixture(weights, np.zeros((6, 1)), np.ones((6, 1, 1)), True, 1, 0.0)
     assert mixture.near(0.01) == 2
     everywhere = np.arange(6)
     assert mixture.kept(0.01, everywhere).tolist() == [0, 5, 1, 2]

@@ -23,7 +23,7 @@ from trex.explain.explain_scene import explain_scene
 from trex.explain.scene_scores import apply_all
 from trex.families.enrichment import Example, enriched
 from trex.foundation.errors import InputError
-from trex.inference.attribution.counterfactuals import Limits, smallest_flips
+from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
 from trex.inference.attribution.leave_one_out import margin, only, paired_effect, strongest
 from trex.scenes import edits as scene_edits
 from trex.scenes.edits import Edit
@@ -209,14 +209,14 @@ def test_the_smallest_flip_is_the_smallest(size: int, n: int) -> None:
         return [Bits(frozenset().union(*(change.bits for change in changes)), cause) for changes in sets]
 
     for depth in (1, 2, 3):
-        flips = smallest_flips(size - 0.5, singles, lambda _: True, score, Limits(depth, 100, 2))
+        flips = smallest_flips(size - 0.5, singles, lambda _: True, score, FlipLimits(depth, 100, 2))
         assert [change.bits for change in flips.found] == ([cause] if depth >= size else [])
         assert flips.is_exhaustive
-    poor = smallest_flips(size - 0.5, singles, lambda _: True, score, Limits(3, 0, 2))
+    poor = smallest_flips(size - 0.5, singles, lambda _: True, score, FlipLimits(3, 0, 2))
     assert bool(poor.found) == poor.is_exhaustive == (size == 1)
     assert poor.size == (1 if size == 1 else 2)  # sets of three were never counted
     if size == 2:  # the most promising pair comes first
-        assert len(smallest_flips(1.5, singles, lambda _: True, score, Limits(2, 1, 1)).found) == 1
+        assert len(smallest_flips(1.5, singles, lambda _: True, score, FlipLimits(2, 1, 1)).found) == 1
 
 
 def coverage(interval: object, rng: np.random.Generator, trials: int) -> float:

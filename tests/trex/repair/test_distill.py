@@ -10,7 +10,7 @@ import pytest
 from tests.worlds.repair_toy import NOISE_SD, PLANTED, SPREAD, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
-from trex.inference.repair.mixture import Mixture
+from trex.inference.repair.mixture import GaussianMixture
 from trex.repair.decoders.identify import GROWN, read_mistakes
 from trex.repair.results import DistillResult
 from trex.repair.steps import MIXTURE, distill, identify, read_mixture
@@ -18,7 +18,7 @@ from trex.repair.steps import MIXTURE, distill, identify, read_mixture
 COLLECTED = 5.0  # standard errors: 1e-5 on two latents, with room for rounding of the pictures to bytes
 
 
-def moments(mixture: Mixture) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], ...]:
+def moments(mixture: GaussianMixture) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], ...]:
     """Mean (d,) and standard deviation (d,) of the whole mixture."""
     mean = mixture.weights @ mixture.means
     between = np.einsum("k,kd->d", mixture.weights, (mixture.means - mean) ** 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trex.explain.explain_run import Explained, explain
+from trex.explain.explain_run import ExplainedHits, explain
 from trex.explain.options import ExplainOptions
 from trex.finding.conclude import conclude_run
 from trex.finding.page_pictures import large_progress, render_large
@@ -16,7 +16,7 @@ from trex.runs.folder import open_run
 
 def explain_with_report(
     path: Path, options: ExplainOptions, display: Display, processes: int | None, *, large: bool, hint: str = ""
-) -> tuple[Explained, Path]:  # fmt: skip
+) -> tuple[ExplainedHits, Path]:  # fmt: skip
     """The explained scenes and the report's path; `large` renders them again for it, `hint` says how to skip that.
 
     Raises RunError if the run has no hits, or if its model or renderer has changed.

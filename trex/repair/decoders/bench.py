@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from trex.foundation.errors import InputError
-from trex.inference.repair.mixture import Mixture
+from trex.inference.repair.mixture import GaussianMixture
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import planes
 from trex.mnist_models.training.classifiers import Extra, fine_tune_training
@@ -94,7 +94,7 @@ class PictureBench:
 
     folder: Folder
     loaded: Loaded
-    mixture: Mixture
+    mixture: GaussianMixture
     scenarios: Sequence[Scenario]
     rows: Ints
 

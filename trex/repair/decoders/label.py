@@ -15,7 +15,7 @@ from trex.foundation.words import capitalized, counted
 from trex.inference.repair.votes import (
     MISSING,
     NONE,
-    Verdict,
+    LabelVerdict,
     agreements,
     chance_agreement,
     krippendorff,
@@ -255,7 +255,7 @@ def count(ballot: Ballot, numbers: Sequence[int]) -> VoteResult:
     )
 
 
-def _labelled(number: int, found: Verdict, names: tuple[str, ...]) -> Labelled:
+def _labelled(number: int, found: LabelVerdict, names: tuple[str, ...]) -> Labelled:
     return Labelled(
         number=number,
         pictures=found.pictures,

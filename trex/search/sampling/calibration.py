@@ -27,7 +27,7 @@ class TriedLook:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class LookCalibration:
     """The looks that were tried, cheapest first; the last one leads if it passed."""
 
     tried: tuple[TriedLook, ...]
@@ -50,7 +50,7 @@ def calibration_places(seed: int, sample: PriorSample) -> tuple[int, ...]:
 
 def read_calibration(
     records: Sequence[Record], ladder: Sequence[str], places: Sequence[int], sample: PriorSample, bank: Floats
-) -> Calibration:
+) -> LookCalibration:
     """The calibration that a run's records hold so far.
 
     `ladder` lists the looks, the bank's first, whose log weights (n,) of the sample's scenes are `bank`.
@@ -62,7 +62,7 @@ def read_calibration(
         if tried[-1].gate.passes or len(rows) < len(places):
             break
         tried.append(TriedLook(look, gate(np.array([rows[index] for index in range(len(places))]), dear)))
-    return Calibration(tuple(tried))
+    return LookCalibration(tuple(tried))
 
 
 def calibration_latents(places: Sequence[int], sample: PriorSample) -> Mapping[int, Latent]:

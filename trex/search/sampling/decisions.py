@@ -17,7 +17,7 @@ from trex.query.schema import Query, SearchSection
 from trex.runs.record import CONTROLS, Record
 from trex.runs.replay import state_hits
 from trex.search.hits import Distinct
-from trex.search.sampling.calibration import Calibration, calibration_places, read_calibration
+from trex.search.sampling.calibration import LookCalibration, calibration_places, read_calibration
 from trex.search.sampling.prior_plan import bank_draws
 from trex.search.sampling.prior_sample import PriorSample, log_weights
 from trex.worlds.kernels import samplers
@@ -86,7 +86,7 @@ def attempt_of(
 
 def calibration_of(
     query: Query, records: Sequence[Record], sample: PriorSample
-) -> tuple[tuple[int, ...], Calibration]:
+) -> tuple[tuple[int, ...], LookCalibration]:
     """The places in the sample of the calibration's scenes, and what the records hold of it."""
     weights = log_weights(bank_draws(records))
     bank = weights[sample.selection.members]
