@@ -15,7 +15,6 @@ from tests.running.queries import read_query
 from tests.running.runs import QUERY, run
 from trex.foundation.errors import InputError, RunError
 from trex.query.shape_cards import read_card
-from trex.query.toml_file import parse_query
 from trex.runs.folder import open_run
 from trex.runs.record import Record, from_line, to_line
 from trex.scenes.distinct import are_distinct
@@ -188,13 +187,3 @@ def test_the_shipped_queries_are_good(path: Path) -> None:
     plan = check(path, ["model.name=fake", "render.preset=fake"])
     assert plan.query.scene.objects == (5, 5)
     assert read_query(path).model.name == "shipped"
-
-
-def test_all_experiments_of_the_paper_are_there() -> None:
-    queries = [parse_query(path.read_text(), path.name) for path in SCENES]
-    assert sum(query.target.kind == "ambiguous" for query in queries) == 1
-    assert sum(bool(query.scene.introduce) for query in queries) == 4
-    assert (
-        sum(bool(query.scene.revoke) and not query.scene.introduce for query in queries) == 5
-    )  # with the demo
-    assert sum(not query.scene.revoke and query.target.kind == "high_confidence" for query in queries) == 2

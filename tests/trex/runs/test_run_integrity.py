@@ -21,7 +21,6 @@ from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import repair
 from trex.runs.folder import open_run
-from trex.runs.record import from_line
 
 SEED = 20261122
 FLIPS = 120
@@ -298,13 +297,6 @@ def test_what_cannot_be_written_in_a_run_names_no_option_that_resume_lacks(folde
     (folder / "pictures").write_text("in the way")
     result = trex("resume", folder)
     assert result.exit_code == 2 and "--out" not in result.stderr and str(folder) in result.stderr
-
-
-def test_a_line_keeps_its_meaning(folder: Path) -> None:
-    """The draws are as they were before there were checksums: no field is new."""
-    for line in lines_of(folder):
-        assert "check" not in json.loads(line)
-        from_line(line.decode())
 
 
 @pytest.mark.process
