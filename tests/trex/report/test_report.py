@@ -19,6 +19,8 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.relatives import Families
 from trex.finding.conclude import Outcome, conclude_run
+from trex.foundation.percent import percent
+from trex.pages import figures
 from trex.report import context
 from trex.report.context import goal
 from trex.report.gallery import ALONE, family_choices, family_counts, family_key, first_places, kinds
@@ -292,3 +294,14 @@ def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
     )
     alone = Families(numbers=(1,), known=(Family(Pattern(), number=1, members=(0,)),))
     assert family_choices(alone, SCENE) == []
+
+
+def test_percent_keeps_what_matters() -> None:
+    shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
+    assert shown == ["0.0%", "100.0%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
+
+
+def test_rolling_mean_matches_the_plain_sum() -> None:
+    values = np.random.default_rng(0).random(40)
+    plain = [values[max(0, k - 24) : k + 1].mean() for k in range(40)]
+    np.testing.assert_allclose(figures.rolling(values, 25), plain)
