@@ -228,10 +228,10 @@ def clean(
     from trex.farm.queue.entry import State
 
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
-    cleaned = queue_clean.clean(runs, states, delete_runs=delete_runs)
-    for reason in cleaned.not_deleted:
+    removed, not_deleted = queue_clean.clean(runs, states, delete_runs=delete_runs)
+    for reason in not_deleted:
         note(f"not deleted: {reason}")
-    return _changed("removed from the queue", runs, cleaned.entries)
+    return _changed("removed from the queue", runs, removed)
 
 
 def rebuild(session: Session, runs: Runs = RUNS) -> Printed:

@@ -1,8 +1,6 @@
 """The command line as it is typed."""
 
 import json
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -108,15 +106,6 @@ def test_our_own_mistakes_are_not_called_the_users(tmp_path: Path, monkeypatch: 
     result = trex("find", write_query(tmp_path), "--out", tmp_path / "run")
     assert result.exit_code == 1
     assert "error: Blender could not be started" in result.stderr
-
-
-@pytest.mark.process
-def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
-    code = "import sys, trex.commands.shell.app; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not {"torch", "numpy", "arviz", "matplotlib", "scipy", "pydantic", "bpy", "jinja2"} & set(loaded)
 
 
 def test_render_refuses_what_holds_no_scene(tmp_path: Path) -> None:

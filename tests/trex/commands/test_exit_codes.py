@@ -172,19 +172,3 @@ def test_a_stopped_search_exits_130_whatever_the_condition(
 
     monkeypatch.setattr("trex.finding.find.find_query", stop)
     assert find(searched, "--fail-if", "found")[0] == 130
-
-
-def test_work_exits_1_if_an_entry_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that loads when the query is queued and not when it runs."""
-    monkeypatch.chdir(tmp_path)
-    write_query(tmp_path)
-    assert trex("queue", "add", "query.toml").exit_code == 0
-
-    def broken(_: str) -> None:
-        from trex.foundation.errors import ModelError
-
-        raise ModelError("the model is gone")
-
-    monkeypatch.setattr("trex.worlds.shipped.clevr_plan.open_model", broken)
-    result = trex("queue", "run", "--until-empty", "--json")
-    assert (result.exit_code, json.loads(result.stdout)) == (1, {"done": 0, "failed": 1}), result.output

@@ -15,13 +15,27 @@ from tests.serving.documents import ROOT
 pytestmark = pytest.mark.process
 
 
-HEAVY = {"torch", "numpy", "scipy", "matplotlib", "networkx", "pydantic", "PIL", "jinja2", "bpy", "ray"}
+HEAVY = {
+    "torch",
+    "arviz",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "networkx",
+    "pydantic",
+    "PIL",
+    "jinja2",
+    "bpy",
+    "ray",
+    "rich",
+}
 LOADED = "import json, sys, {module}; print(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
 
 
 @pytest.mark.parametrize(
     ("module", "needed"),
     [
+        ("trex; dir(trex)", set()),
         ("trex.__main__", set()),
         ("trex.commands.shell.app", set()),
         ("trex.commands.shell.question", {"numpy"}),  # what `check` uses for a question

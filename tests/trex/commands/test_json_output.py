@@ -102,12 +102,6 @@ def test_standard_output_holds_one_json_document_and_nothing_else(place: Path, l
     assert result.stdout.count("\n") == 1
 
 
-def test_progress_goes_to_standard_error_with_json_too(place: Path) -> None:
-    result = trex("find", "query.toml", "--out", "new", "--json")
-    assert "prior scenes 12/12" in result.stderr
-    assert "prior draws" not in result.stdout
-
-
 def test_work_tells_on_standard_error_which_query_is_carried_out(place: Path) -> None:
     result = trex("queue", "run", "--until-empty", "--json")
     assert "queries ended: 0, query-" in result.stderr

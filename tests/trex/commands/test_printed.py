@@ -1,8 +1,9 @@
-"""Everything that a command prints passes the one place that escapes what a terminal would carry out."""
+"""What commands print: escaped in one place, and if standard streams are closed, full or left by their reader."""
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -12,10 +13,60 @@ import pytest
 from rich.console import Console
 
 import trex
+from tests.running.runs import draws, run, write_query
 from trex.commands.shell.result import note, print_result
 from trex.pages.display import Display
 from trex.pages.table import table_of
 from trex.search.stopping import say
+
+TREX = "from trex.commands.shell.app import app; app()"
+
+
+def shell(words: str, redirect: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`trex WORDS REDIRECT` by a shell; what the streams that are left say."""
+    line = f'"{sys.executable}" -c "{TREX}" {words} {redirect}'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("redirect", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(exec 0<&-)"])
+def test_a_search_ends_with_the_same_draws_if_standard_error_is_closed_full_or_left(
+    tmp_path: Path, redirect: str
+) -> None:
+    write_query(tmp_path)
+    ended = shell("find query.toml --out here", redirect, tmp_path)
+    assert ended.returncode == 0
+    assert (tmp_path / "here" / "report.html").is_file()
+    (tmp_path / "whole").mkdir()
+    assert draws(tmp_path / "here") == draws(run(tmp_path / "whole").folder)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("redirect", "why"), [(">/dev/full", "No space left on device"), ("| exec true", "its reader has exited")]
+)
+def test_a_result_that_cannot_be_written_to_standard_output_is_an_error_in_one_line(
+    tmp_path: Path, redirect: str, why: str
+) -> None:
+    write_query(tmp_path)
+    ended = shell("find query.toml --out here --set search.steps=0", redirect, tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("error: cannot write the result")
+    assert why in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+    assert (tmp_path / "here" / "report.html").is_file()
+
+
+@pytest.mark.process
+def test_an_error_with_standard_error_closed_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    assert shell("find nowhere.toml", "2>&-", tmp_path).returncode == 2
+
 
 EVIL = "two\x1b]0;pwned\x07\x1b[2J\x9b2J\u202eeert\rall passing"
 SAFE = r"two\x1b]0;pwned\x07\x1b[2J\x9b2J\u202eeert\rall passing"
@@ -53,6 +104,7 @@ def test_a_table_has_a_line_for_each_row_whatever_its_cells_hold() -> None:
     assert len(table.markdown().splitlines()) == 3
 
 
+@pytest.mark.process
 def test_warnings_that_no_handler_takes_are_escaped() -> None:
     code = "import logging, sys; from trex.commands.shell.streams import hold_streams; hold_streams()"
     words = [

@@ -54,14 +54,6 @@ def given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extensions, "_given", {})
 
 
-@pytest.mark.process
-def test_importing_trex_loads_none_of_it() -> None:
-    heavy = "numpy torch bpy pydantic rich typer PIL"
-    code = f"import sys, trex; dir(trex); print([name for name in {heavy.split()} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_everything_that_is_offered_is_there_and_described() -> None:
     for name in trex.__all__:
         assert name in dir(trex)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex.farm.monitor.files import is_plain
@@ -32,21 +32,17 @@ PAGE_KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Item:
-    """A page, or a run that has none yet (`page` is ""); `path` and `page` are relative to the runs folder."""
+    """A page, or a run that has none yet (`page` is ""); `path` and `page` are relative to the runs folder.
+
+    `described` adds the run's question, outcome and best confidence, if its files hold them.
+    """
 
     kind: str
     path: str
     page: str
-
-
-@dataclass(frozen=True)
-class DescribedItem:
-    """An item with its run's question, outcome and best confidence, if its files hold them."""
-
-    item: Item
-    question: str
-    ending: str
-    best: float | None
+    question: str = ""
+    ending: str = ""
+    best: float | None = None
 
 
 def shelf(runs: Path) -> tuple[Item, ...]:
@@ -54,7 +50,7 @@ def shelf(runs: Path) -> tuple[Item, ...]:
     return tuple(sorted(_items(runs), key=lambda item: (item.path, item.page)))
 
 
-def described(runs: Path, items: Sequence[Item]) -> tuple[DescribedItem, ...]:
+def described(runs: Path, items: Sequence[Item]) -> tuple[Item, ...]:
     """The items with the facts of their runs; imports no code that a file names."""
     return tuple(_described(runs, item) for item in items)
 
@@ -96,10 +92,12 @@ def _inside(folder: Path) -> tuple[list[str], list[str]]:
     return files, [name for name in folders if name != PICTURES]
 
 
-def _described(runs: Path, item: Item) -> DescribedItem:
+def _described(runs: Path, item: Item) -> Item:
+    if item.kind != "run":
+        return item
     folder = runs / (os.path.dirname(item.page) if item.page else item.path)
-    ending, best = ending_of(folder) if item.kind == "run" else ("", None)
-    return DescribedItem(item, _question(folder / MANIFEST) if item.kind == "run" else "", ending, best)
+    ending, best = ending_of(folder)
+    return replace(item, question=_question(folder / MANIFEST), ending=ending, best=best)
 
 
 def _question(manifest: Path) -> str:

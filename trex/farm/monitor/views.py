@@ -76,11 +76,11 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
     shown = described(runs, items[(number - 1) * PER_PAGE : number * PER_PAGE])
     rows = [
         {
-            "item": one.item,
+            "item": one,
             "question": one.question,
             "ending": one.ending,
             "best": "" if one.best is None else f"{one.best:.3f}",
-            "href": f"/files/{quote(one.item.page)}" if one.item.page else "",
+            "href": f"/files/{quote(one.page)}" if one.page else "",
         }
         for one in shown
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from trex.farm.queue.entry import Entry, State
@@ -17,16 +16,10 @@ from trex.runs.folder import is_run, open_run
 SCRATCH = ".cleaning-"
 
 
-@dataclass(frozen=True)
-class Cleaned:
-    """The removed entries, and those whose run folder could not be deleted, with the reason."""
-
-    entries: tuple[Entry, ...]
-    not_deleted: tuple[str, ...]
-
-
-def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
+def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> tuple[list[Entry], list[str]]:
     """Remove all entries in these states, except those that were queued again meanwhile.
+
+    The removed entries, and why the run folders of others could not be deleted.
 
     A run folder in use stays, and so does its entry. First deletes what killed processes left of run folders.
     """
@@ -38,7 +31,7 @@ def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> Cleaned:
                 removed.append(entry)
         except NotRemoved as error:
             not_deleted.append(str(error))
-    return Cleaned(tuple(removed), tuple(not_deleted))
+    return removed, not_deleted
 
 
 def _delete(path: Path) -> None:

@@ -549,8 +549,8 @@ def test_clean_leaves_what_was_queued_again_meanwhile(runs: Path, monkeypatch: p
         return remove(place, ended, delete)  # type: ignore[arg-type]
 
     monkeypatch.setattr(clean, "remove", slow)
-    cleaned = clean.clean(runs, ["cancelled"], delete_runs=True)
-    assert [one.id for one in cleaned.entries] == [first.id]
+    removed, _ = clean.clean(runs, ["cancelled"], delete_runs=True)
+    assert [each.id for each in removed] == [first.id]
     assert queue.entry(runs, second.id).state == "queued" and (runs / second.folder / QUEUED).exists()
     assert not (runs / first.folder).exists()
 
@@ -573,8 +573,8 @@ def test_a_clean_that_was_killed_while_it_deleted_a_run_blocks_nothing(is_begun:
         clean.clean(runs, ["cancelled"], delete_runs=True)
 
     assert ended(in_child(half))
-    cleaned = clean.clean(runs, ["cancelled"], delete_runs=True)
-    assert [each.id for each in cleaned.entries] == [one.id] and cleaned.not_deleted == ()
+    removed, not_deleted = clean.clean(runs, ["cancelled"], delete_runs=True)
+    assert [each.id for each in removed] == [one.id] and not_deleted == []
     assert list(runs.glob(".cleaning-*")) == []
     assert added(runs, runs.parent / "query.toml", "--set", "search.seed=0")[0]["is_new"]
 

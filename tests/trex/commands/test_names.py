@@ -1,11 +1,25 @@
-"""An old name of a command or an option leads to the new one."""
+"""The names of commands in `trex --help`, and old ones, which lead to the new."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.running.command_line import refused, trex, whole
-from trex.commands.shell.app import RENAMED
+from trex.commands.shell.app import BOXES, RENAMED, loaded, summarized
+
+NAMES = [name for names in BOXES.values() for name in names]
+
+
+def test_the_help_lists_every_command_in_its_box_with_the_first_line_of_its_file() -> None:
+    printed = trex("--help").stdout
+    assert all(box in printed for box in BOXES)
+    assert all(f" {name} " in printed for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_is_one_sentence_and_its_command_can_be_loaded(name: str) -> None:
+    assert summarized(name, "").help.endswith(".")
+    assert loaded(name).name == name
 
 
 @pytest.mark.parametrize("old", RENAMED)
