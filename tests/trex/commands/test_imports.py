@@ -42,8 +42,8 @@ LOADED = "import json, sys, {module}; print(json.dumps(sorted({{name.partition('
         ("trex.commands.query", {"numpy", "pydantic"}),  # `find`, `resume`, `check` and `report`
         (
             "trex.finding.check, trex.pages.display",
-            {"numpy", "pydantic"},
-        ),  # what `check` uses besides the world
+            {"numpy", "pydantic", "rich"},
+        ),  # `check`, but for the world
     ],
 )
 def test_a_command_loads_no_heavy_package_that_it_does_not_need(module: str, needed: set[str]) -> None:
