@@ -29,7 +29,6 @@ find {tmp}/query.toml --endpoint {url} --out {tmp}/run --no-large
 resume {tmp}/run
 report {tmp}/run
 explain {tmp}/run --top 1 --no-saliency --nuisances 1
-report {tmp}/run --confirm draft
 export {tmp}/run --format clevr
 export {tmp}/run --format coco
 export {tmp}/run --format fiftyone
@@ -37,6 +36,7 @@ export {tmp}/run --format hf
 export {tmp}/run --format parquet
 report {tmp}/run --format netcdf --out {tmp}/draws.nc
 report {tmp}/run --fail-if found --junit {tmp}/junit.xml
+report {tmp}/run --confirm draft
 suite add {tmp}/run --to {tmp}/suite
 suite run {tmp}/suite --model openai:planted --endpoint {url} --max-requests 9999
 baseline {tmp}/query.toml --rendered 3 --out {tmp}/baseline
