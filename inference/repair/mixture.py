@@ -97,13 +97,8 @@ class GaussianMixture:
         return density
 
 
-def fit_mixture(
-    codes: Floats, components: int, iterations: int, seed: int, regularization: float = 1e-6
-) -> GaussianMixture:
-    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes or two.
-
-    `regularization` is added to the diagonal of every covariance (scikit-learn's `reg_covar`).
-    """
+def fit_mixture(codes: Floats, components: int, iterations: int, seed: int) -> GaussianMixture:
+    """The mixture of codes (n, d) with at most `components` components; InputError for fewer than 2 d codes or two."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import BayesianGaussianMixture
 
@@ -118,7 +113,6 @@ def fit_mixture(
         covariance_type="full",
         weight_concentration_prior_type="dirichlet_process",
         max_iter=iterations,
-        reg_covar=regularization,
         random_state=seed,
     )
     with warnings.catch_warnings():

@@ -134,14 +134,16 @@ def fresh_members(
     scenes: Iterable[Scene],
     vocabulary: Vocabulary,
     asked: Callable[[Scene], Sequence[Asked]] = lambda scene: (),
+    unit: int | None = None,
 ) -> Iterator[Facts]:
-    """Those of the scenes, such as draws of the prior, in which the family's conditions hold for some unit.
+    """Those of the scenes, such as draws of the prior, in which the family's conditions hold for a unit, or for this.
 
     `asked` gives the questions about a scene, for families of wrong answers.
     """
     for scene in scenes:
         facts = facts_of(scene, vocabulary)
-        if family.holds(facts, asked(scene) if family.symptom.level == "question" else ()).any():
+        holds = family.holds(facts, asked(scene) if family.symptom.level == "question" else ())
+        if holds.any() if unit is None else holds[unit]:
             yield facts
 
 

@@ -46,23 +46,23 @@ def correct(folder: Folder, loaded: object, progress: Progress) -> None:
     InputError, before anything is rendered or written, for settings with which the model cannot be tuned.
     """
     folder.require("label")
-    tuning = domain_of(folder.query).tune(folder, loaded)
+    scenarios, impure, open_bench = domain_of(folder.query).tune(folder, loaded)
     place = folder.begin("correct")
     if place is None:
         return
     kind: Literal["decoders", "scenes"] = "scenes" if isinstance(folder.query, SceneQuery) else "decoders"
     result = CorrectResult(
         domain=kind,
-        corrected=tuning.scenarios,
-        impure=tuning.impure,
+        corrected=scenarios,
+        impure=impure,
         before=None,
         tuned=[],
         chosen=[],
         compared=[],
     )
-    if tuning.scenarios:
-        bench = tuning.bench(progress)
-        result = Correction(folder, bench, RULES[kind], tuning.scenarios, place, progress).all(result)
+    if scenarios:
+        bench = open_bench(progress)
+        result = Correction(folder, bench, RULES[kind], scenarios, place, progress).all(result)
     folder.finish("correct", result)
 
 

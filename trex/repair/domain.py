@@ -15,9 +15,9 @@ from torch import nn
 
 from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
-from trex.repair.files import Array, Fields, Flags, Floats, Found, Ints, Sources
+from trex.repair.files import Fields, Flags, Found, Sources
 from trex.repair.folder import RepairFolder, Step
-from trex.repair.results import Component, Scenario
+from trex.repair.results import Scenario
 from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery
 
 Right = Mapping[str, Flags]  # of each test, whether each picture, object or answer is right
@@ -31,33 +31,6 @@ class Voters(NamedTuple):
 
 
 Work = Callable[[Path, Progress], Found]  # a step in its folder: writes its files, and gives what it found
-
-
-class Encoded(NamedTuple):
-    """The mistakes that are clustered: codes (n, d), what is stored beside the mixture, and components in words.
-
-    `describe`: given the step's folder, the members (places among the codes) and the weight of each component.
-    """
-
-    codes: Floats
-    describe: Callable[[Path, Mapping[int, Ints], Mapping[int, float]], list[Component]]
-    arrays: Mapping[str, Array] = {}
-    facts: Mapping[str, object] = {}  # of the result: the model's classes, or the number of dimensions
-    regularization: float = 1e-6  # of the mixture's covariances
-
-
-class Judging(NamedTuple):
-    """What decides the label step besides the query, and the step."""
-
-    given: Fields
-    carry_out: Work
-
-
-class Prepared(NamedTuple):
-    """What a repair works on, and what opens it."""
-
-    sources: Sources
-    open: Callable[[], AbstractContextManager[object]]
 
 
 class Plan(NamedTuple):
@@ -94,29 +67,28 @@ class Bench(Protocol):
         """The card of a tuned model, without what one seed decides."""
 
 
-class Tuning(NamedTuple):
-    """The scenarios that are corrected, the numbers of those that are too impure, and what opens the bench for them."""
-
-    scenarios: list[Scenario]
-    impure: tuple[int, ...]
-    bench: Callable[[Progress], Bench]
+Opened = tuple[Sources, Callable[[], AbstractContextManager[object]]]  # what is worked on, and what opens it
+Tuning = tuple[
+    list[Scenario], tuple[int, ...], Callable[[Progress], Bench]
+]  # the scenarios that are corrected, the numbers of those that are too impure, and what opens the bench for them
 
 
 @dataclass(frozen=True)
 class Domain:
     """The functions of one domain; `folder` is the open repair, `loaded` what its steps work with.
 
-    `records` are the classes of what its steps find; a step that is missing there finds nothing.
+    `records` are the classes of what its steps find; a step that is missing there finds nothing. `prepare` takes None
+    for the place if there is no folder yet, and raises InputError for what does not fit together.
     """
 
     records: Mapping[Step, type[Found]]
-    prepare: Callable[
-        ..., Prepared
-    ]  # (query, place or None if there is no folder yet, data, processes); InputError for what does not fit
+    prepare: Callable[..., Opened]  # (query, place, data, processes)
     grow: Callable[..., Work]  # (folder, loaded): writes mistakes
-    encode: Callable[..., Encoded]  # (folder, loaded)
+    cluster: Callable[..., Work]  # (folder, loaded): groups the mistakes
     draw: Callable[..., None]  # (folder, loaded, place): the pictures to vote on, if people do
-    judge: Callable[..., Judging]  # (folder, loaded, voters): the components, by votes or by the truth
+    judge: Callable[
+        ..., tuple[Fields, Work]
+    ]  # (folder, loaded, voters): what decides it besides the query, the step
     tune: Callable[..., Tuning]  # (folder, loaded)
     show: Callable[..., dict[str, object]]  # (folder, results): what the page has besides the common parts
     measure: Callable[..., None] | None = (
@@ -136,14 +108,14 @@ def domain_of(query: RepairQuery) -> Domain:
 
 def prepared(
     folder: RepairFolder[DecoderQuery | SceneQuery], data: Path | None = None, processes: int | None = None
-) -> Prepared:
+) -> Opened:
     """Models and data of an open repair; RunError if it was begun with others."""
-    found = domain_of(folder.query).prepare(folder.query, folder.path, data, processes)
-    now, then = found.sources.model_dump(), folder.sources.model_dump()
+    sources, opened = domain_of(folder.query).prepare(folder.query, folder.path, data, processes)
+    now, then = sources.model_dump(), folder.sources.model_dump()
     for name in now:
         if now[name] != then[name]:
             raise RunError(
                 f"{folder.path} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or "
                 "begin anew"
             )
-    return found
+    return sources, opened

@@ -148,7 +148,7 @@ class RepairFolder(Generic[Q]):
             if self._done(STEPS[before]) is None:
                 self.require(STEPS[before])
             digest = file_sha256(self.path / STEPS[before] / DONE)
-        used = self.query.model_dump(mode="json")[COMMANDS.get(step, step)]
+        used = self.query.model_dump(mode="json").get(COMMANDS.get(step, step), {})
         settings |= {"section": {name: used[name] for name in _used(step, tuple(used))}}
         return {"step": step, "format": FORMAT, "settings": settings, "given": dict(given), "before": digest}
 

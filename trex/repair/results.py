@@ -85,11 +85,11 @@ RULES = {
 
 
 class Component(Record):
-    """A kept component of the mixture: its number there, its weight, and how many mistakes belong to it.
+    """A group of mistakes: its number, its share of the weight, and how many mistakes belong to it.
 
-    Of pictures: the commonest `pairs` of label and answer with their counts, and how many are wrong without noise.
-    Of scenes: what objects are most often taken for, with counts, the number of prior scenes that the members come
-    from, and a sentence that says what sets them apart.
+    Of pictures a component of the mixture: the commonest `pairs` of label and answer with their counts, and how many
+    are wrong without noise. Of scenes a family: its conditions (their keys), its symptom and its sentence, what its
+    objects are most often taken for, with counts, and the number of prior scenes that the members come from.
     """
 
     number: int
@@ -100,6 +100,8 @@ class Component(Record):
     kinds: list[tuple[str, int]] | None = None
     origins: int | None = None
     sentence: str = ""
+    symptom: str = ""
+    conditions: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -117,27 +119,21 @@ def seen_words(word: str) -> str:
 
 
 class DistillResult(Found):
-    """The components, and how stable they are: `near` the cut-off, and as a second seed finds them."""
+    """The components; of pictures also how stable they are: `near` the cut-off, and as a second seed finds them.
+
+    `kept_weight`: of the mixture, the weight of these components; of families, the share of mistakes in any.
+    """
 
     mistakes: int
-    dimensions: int | None = None  # of scenes
     classes: tuple[str, ...] = ()  # of pictures: the names of the model's classes, in its order
     components: list[Component]
     kept_weight: float
-    near: int
-    converged: bool
+    near: int = 0
+    converged: bool = True
     iterations: int = 0
     bound: float = 0.0
-    second_kept: int
-    rand_index: float
-
-    @model_validator(mode="before")
-    @classmethod
-    def _earlier(cls, given: object) -> object:
-        """As it was of scenes: "misread" for "mistakes"."""
-        if not isinstance(given, dict):
-            return given
-        return {"mistakes" if key == "misread" else key: value for key, value in given.items()}
+    second_kept: int = 0
+    rand_index: float | None = None  # of scenes None: families do not depend on a seed
 
     @property
     def lines(self) -> list[str]:
@@ -150,6 +146,14 @@ class DistillResult(Found):
 
     @property
     def sentences(self) -> list[str]:
+        if self.rand_index is None:
+            found = sum(each.members for each in self.components)
+            families = counted(len(self.components), "family", "families")
+            verb = "holds" if len(self.components) == 1 else "hold"
+            return [
+                f"{families} {verb} {found:,} of {counted(self.mistakes, 'mistake')} ({percent(self.kept_weight)}): "
+                "objects that fit few conditions, under which the model misreads more of them than chance explains."
+            ]
         return [
             f"{counted(len(self.components), 'component')} of {self.mistakes:,} mistakes above the cut-off, "
             f"{percent(self.kept_weight)} of the weight; {self.near} within a fifth of it. A second seed keeps "
@@ -306,14 +310,6 @@ class CorrectResult(Found):
     has_singles: bool = False
     epochs: int = 1
     epoch_by: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _earlier(cls, given: object) -> object:
-        """As it was of scenes: scenarios by their numbers alone."""
-        if not isinstance(given, dict) or "domain" in given or "impure" in given:
-            return given
-        return {**given, "domain": "scenes", "corrected": [{"number": k} for k in given["corrected"]]}
 
     @property
     def rules(self) -> Rules:

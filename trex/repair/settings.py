@@ -137,18 +137,8 @@ class SceneIdentifySection(Section):
     runs: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
-class SceneDistillSection(Section):
-    """The mixture on `dimensions` principal components: at most `components`, kept above weight `cutoff`."""
-
-    dimensions: Annotated[Count, Field(ge=1, le=40)] = 12
-    components: Annotated[Count, Field(ge=1, le=1000)] = 30
-    cutoff: Annotated[Real, Field(gt=0, lt=1)] = 0.02
-    iterations: Annotated[Count, Field(ge=1, le=1_000_000)] = 10_000
-    regularization: Annotated[Real, Field(gt=0, le=1)] = 0.01
-
-
 class SceneLabelSection(Section):
-    """`pictures` fresh scenes of each component; it is weak if misread more than `weak` times as often as the prior."""
+    """`pictures` fresh scenes of each family; it is a weak scenario if misread `weak` times as often as the prior."""
 
     pictures: Annotated[Count, Field(ge=5, le=100_000)] = 200
     weak: Annotated[Real, Field(ge=1, le=1000)] = 5.0
@@ -196,12 +186,11 @@ class DecoderQuery(RepairQuery):
 
 
 class SceneQuery(RepairQuery):
-    """A repair of a CLEVR model on rendered scenes."""
+    """A repair of a CLEVR model on rendered scenes; its families have no settings."""
 
     generator: SceneGeneratorSection = SceneGeneratorSection()
     model: ModelSection = ModelSection(name="shipped")
     identify: SceneIdentifySection = SceneIdentifySection()
-    distill: SceneDistillSection = SceneDistillSection()
     label: SceneLabelSection = SceneLabelSection()
     correct: SceneCorrectSection = SceneCorrectSection()
 
@@ -215,6 +204,11 @@ def repair_query(table: Table, source: str) -> DecoderQuery | SceneQuery:
     """The query in a table, by its generator's name; InputError names an invalid key."""
     section = table.get("generator")
     is_of_scenes = isinstance(section, dict) and section.get("name") == CLEVR
+    if is_of_scenes and "distill" in table:
+        raise InputError(
+            f"{source}: a repair on scenes has no [distill] any more, since its families need no settings; delete that "
+            "section and carry out the steps from distill on again"
+        )
     return validated(SceneQuery, table, source) if is_of_scenes else validated(DecoderQuery, table, source)
 
 

@@ -249,7 +249,7 @@ def test_a_mistake_that_needs_no_noise_is_not_laid_to_the_generator() -> None:
 
 
 def test_records_of_earlier_versions_are_read_with_their_intervals() -> None:
-    """Of pictures four counts were stored, of scenes the numbers of scenarios alone."""
+    """Of pictures four counts were stored; of scenes an earlier correction is refused with its clusters."""
     counts = {"both": 0, "only_chosen": 20, "only_other": 0, "neither": 5}
     place = {"seed": 0, "against": ZERO, "test": GROWN}
     alone = Compared.model_validate({**place, **counts, "low": None, "high": None})
@@ -257,8 +257,3 @@ def test_records_of_earlier_versions_are_read_with_their_intervals() -> None:
     flags = np.arange(25) < 20
     assert alone == compared(0, ZERO, GROWN, (flags, np.zeros(25, np.bool_)), None)
     assert Claim(ZERO, GROWN, (alone,), 1).is_better and not Claim(ZERO, GROWN, (related,), 1).is_better
-    found = result("scenes")
-    old = {**found.model_dump(exclude_unset=True), "corrected": [4]}
-    del old["domain"]
-    read = CorrectResult.model_validate(old)
-    assert read.domain == "scenes" and read.corrected == [Scenario(number=4)] and read.is_repaired

@@ -11,9 +11,10 @@ from tests.worlds.repair_toy import NOISE_SD, PLANTED, SPREAD, toy, toy_folder, 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
 from trex.inference.repair.mixture import GaussianMixture
+from trex.repair.decoders.distill import MIXTURE, read_mixture
 from trex.repair.decoders.identify import GROWN, read_mistakes
 from trex.repair.results import DistillResult
-from trex.repair.steps import MIXTURE, distill, identify, read_mixture
+from trex.repair.steps import distill, identify
 
 COLLECTED = 5.0  # standard errors: 1e-5 on two latents, with room for rounding of the pictures to bytes
 

@@ -158,7 +158,7 @@ class Repair:
         with (
             open_folder(self.path) as folder,
             self.shown(self.path) as progress,
-            prepared(folder, self.data, self.processes).open() as loaded,
+            prepared(folder, self.data, self.processes)[1]() as loaded,
         ):
             step(folder, loaded, progress)
 
@@ -180,8 +180,8 @@ def begun(repair: Repair, query: str, overrides: Sequence[str]) -> Repair:
     text, table = chosen_table(path, overrides)
     wanted = repair_query(table, str(path))
     with repair.shown(repair.path) as progress:
-        found = domain_of(wanted).prepare(wanted, repair.path, repair.data, repair.processes)
-        with create(repair.path, text, wanted, found.sources) as folder, found.open() as loaded:
+        sources, opened = domain_of(wanted).prepare(wanted, repair.path, repair.data, repair.processes)
+        with create(repair.path, text, wanted, sources) as folder, opened() as loaded:
             identify(folder, loaded, progress)
     return repair
 

@@ -25,7 +25,7 @@ def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:
     if places := _absolute(query):
         text, table = chosen_table(path, [*overrides, *places])
         query = repair_query(table, str(path))
-    sources = domain_of(query).prepare(query, None, None, None).sources
+    sources, _ = domain_of(query).prepare(query, None, None, None)
     files = begin(text, sources)
     content = " ".join(["repair", *(f"{name} {data!r}" for name, data in files.items())])
     return QueueRequest(

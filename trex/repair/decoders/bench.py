@@ -20,6 +20,7 @@ from trex.inference.rng import stream
 from trex.mnist_models.pictures import planes
 from trex.mnist_models.training.classifiers import Extra, fine_tune_training
 from trex.mnist_models.training.loop import Settings, fit
+from trex.repair.decoders.distill import MIXTURE, read_mixture
 from trex.repair.decoders.identify import GROWN as GROWN_FILE
 from trex.repair.decoders.identify import HELD, clustered, read_mistakes
 from trex.repair.decoders.label import SINGLES, VoteResult
@@ -43,7 +44,6 @@ from trex.repair.results import (
     VALIDATION,
     Scenario,
 )
-from trex.repair.steps import MIXTURE, read_mixture
 from trex.repair.weights import load_stored, stored
 
 TRAINING_JUDGED = 2000  # training pictures on which accuracy is taken
@@ -66,7 +66,7 @@ def tune(folder: Folder, loaded: Loaded) -> Tuning:
             f"correct.batch = {wanted.batch} is more than the {usable} training pictures; take fewer"
         )
     impure = tuple(each.number for each in found.scenarios if each not in pure)
-    return Tuning(scenarios, impure, lambda progress: bench_of(folder, loaded, scenarios))
+    return scenarios, impure, lambda progress: bench_of(folder, loaded, scenarios)
 
 
 class Set(NamedTuple):

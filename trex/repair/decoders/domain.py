@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,52 +11,27 @@ from trex.foundation.files import read_bytes
 from trex.pages.figures import COLORS, axes_of, styled, svg_of
 from trex.render.png_url import url_of_png
 from trex.repair.decoders.bench import tune
-from trex.repair.decoders.identify import GROWN, IdentifyResult, Mistakes, clustered, grow, read_mistakes
+from trex.repair.decoders.distill import cluster
+from trex.repair.decoders.identify import IdentifyResult, grow
 from trex.repair.decoders.label import VoteResult, judge
-from trex.repair.decoders.loaded import Folder, Loaded, load
+from trex.repair.decoders.loaded import Folder, load
 from trex.repair.decoders.novelty import NAMES as NOVEL
 from trex.repair.decoders.novelty import PAIRS, NoveltyResult, novelty, read_pairs
 from trex.repair.decoders.pictures import ITEMS, NOT, draw_pictures, png_of, read_items
-from trex.repair.domain import Domain, Encoded, Prepared
-from trex.repair.files import Found, Ints
+from trex.repair.domain import Domain, Opened
+from trex.repair.files import Found
 from trex.repair.folder import Step
-from trex.repair.results import FRESH, SWEEP, TEST, Component, CorrectResult, DistillResult
+from trex.repair.results import FRESH, SWEEP, TEST, CorrectResult, DistillResult
 from trex.repair.results import GROWN as GROWN_TEST
 from trex.repair.settings import DecoderQuery
 
-MAX_PAIRS = 3
 
-
-def prepare(query: DecoderQuery, place: Path, data: Path | None, processes: int | None) -> Prepared:
+def prepare(query: DecoderQuery, place: Path | None, data: Path | None, processes: int | None) -> Opened:
     """The models and their data, loaded; InputError if they do not fit together."""
     if processes is not None:
         raise InputError("processes do not apply: only a repair on rendered scenes renders anything")
     loaded = load(query, data)
-    return Prepared(loaded.sources, lambda: nullcontext(loaded))
-
-
-def encode(folder: Folder, loaded: Loaded) -> Encoded:
-    """The codes of the mistakes that components are made of."""
-    grown = read_mistakes(folder.require("identify") / GROWN)
-    found = grown.at(clustered(folder.query, grown))
-    names = loaded.model.labels
-
-    def describe(place: Path, members: Mapping[int, Ints], weights: Mapping[int, float]) -> list[Component]:
-        return [_component(k, weights[k], found.at(rows), names) for k, rows in members.items()]
-
-    return Encoded(found.codes, describe, facts={"classes": names})
-
-
-def _component(number: int, weight: float, members: Mistakes, names: tuple[str, ...]) -> Component:
-    pairs = Counter(zip(members.labels.tolist(), members.answers.tolist(), strict=True))
-    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MAX_PAIRS]
-    return Component(
-        number=number,
-        weight=weight,
-        members=len(members.rows),
-        pairs=[(names[label], names[answer], count) for (label, answer), count in ordered],
-        plain_wrong=int(members.plain_wrong.sum()),
-    )
+    return loaded.sources, lambda: nullcontext(loaded)
 
 
 def show(folder: Folder, results: Mapping[Step, Found]) -> dict[str, object]:
@@ -117,7 +91,7 @@ DECODERS = Domain(
     },
     prepare=prepare,
     grow=grow,
-    encode=encode,
+    cluster=cluster,
     draw=draw_pictures,
     judge=judge,
     tune=tune,

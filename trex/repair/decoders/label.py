@@ -31,7 +31,7 @@ from trex.repair.decoders.committee import NAME, CommitteeTraining, committee_vo
 from trex.repair.decoders.identify import GROWN, clustered, read_mistakes
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, validation_rows
 from trex.repair.decoders.pictures import ITEMS, NOT, Items, read_items
-from trex.repair.domain import Judging, Voters
+from trex.repair.domain import Voters, Work
 from trex.repair.files import Fields, Found, Ints, Record, write_arrays
 from trex.repair.folder import PARTS
 from trex.repair.results import DistillResult
@@ -156,7 +156,7 @@ class Ballot:
     without: tuple[str, ...] = ()
 
 
-def judge(folder: Folder, loaded: Loaded, voters: Voters) -> Judging:
+def judge(folder: Folder, loaded: Loaded, voters: Voters) -> tuple[Fields, Work]:
     """The step, with a committee of five networks or the votes of people; InputError for votes that are not usable."""
     items = read_items(folder.require("pictures") / ITEMS)
     return (
@@ -166,7 +166,7 @@ def judge(folder: Folder, loaded: Loaded, voters: Voters) -> Judging:
     )
 
 
-def _by_committee(folder: Folder, loaded: Loaded, items: Items) -> Judging:
+def _by_committee(folder: Folder, loaded: Loaded, items: Items) -> tuple[Fields, Work]:
     def carry_out(place: Path, progress: Progress) -> VoteResult:
         grown = read_mistakes(folder.require("identify") / GROWN)
         order = stream(folder.query.seed, Stream.SINGLY).permutation(clustered(folder.query, grown))
@@ -179,10 +179,10 @@ def _by_committee(folder: Folder, loaded: Loaded, items: Items) -> Judging:
         votes = Votes(table, tuple(name for name, _ in members_for(loaded.train.picture)), "")
         return _counted(folder, place, Ballot(items, votes, loaded.model.labels, NAME))
 
-    return Judging({"voters": "committee"}, carry_out)
+    return {"voters": "committee"}, carry_out
 
 
-def _by_people(folder: Folder, loaded: Loaded, items: Items, voters: Voters) -> Judging:
+def _by_people(folder: Folder, loaded: Loaded, items: Items, voters: Voters) -> tuple[Fields, Work]:
     texts, without = voters.texts or {}, voters.without
     each = {path: parse_votes(text, path, items.names, loaded.model.labels) for path, text in texts.items()}
     votes = _without(joined(each, items.names), without)
@@ -192,7 +192,7 @@ def _by_people(folder: Folder, loaded: Loaded, items: Items, voters: Voters) -> 
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
     ballot = Ballot(items, votes, loaded.model.labels, who, without)
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}
-    return Judging(given, lambda place, progress: _counted(folder, place, ballot))
+    return given, lambda place, progress: _counted(folder, place, ballot)
 
 
 def training_of(folder: Folder, data: DataSet, parts: Path) -> CommitteeTraining:

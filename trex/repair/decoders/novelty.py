@@ -17,6 +17,7 @@ from trex.foundation.progress import Progress
 from trex.inference.repair.nearest import nearest, share_farther
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet
+from trex.repair.decoders.distill import MIXTURE, read_mixture
 from trex.repair.decoders.identify import GROWN, HELD, read_mistakes
 from trex.repair.decoders.label import VoteResult
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, answers, pictures_of
@@ -34,7 +35,6 @@ from trex.repair.files import (
     write_arrays,
 )
 from trex.repair.folder import PARTS
-from trex.repair.steps import MIXTURE, read_mixture
 
 PAIRS = "pairs.safetensors"
 MAX_PICTURES = 1000  # pictures of a group

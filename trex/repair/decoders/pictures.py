@@ -12,6 +12,7 @@ import numpy as np
 from trex.foundation.files import make_folder, write_atomic
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet
+from trex.repair.decoders.distill import MIXTURE, read_mixture
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, answers, pictures_of, validation_rows
 from trex.repair.files import (
     Ints,
@@ -24,7 +25,6 @@ from trex.repair.files import (
 )
 from trex.repair.folder import DONE
 from trex.repair.results import DistillResult
-from trex.repair.steps import MIXTURE, read_mixture
 from trex.runs.picture_files import to_png
 
 ITEMS = "items.safetensors"

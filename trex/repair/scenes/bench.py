@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from torch import nn
@@ -40,12 +40,12 @@ from trex.repair.results import (
     Scenario,
     scenario_test,
 )
+from trex.repair.scenes.families import Fresh, Generator, generator_of
 from trex.repair.scenes.identify import GROWN as GROWN_FILE
 from trex.repair.scenes.identify import HELD, Misread, further, learned, read_misreads, validation
 from trex.repair.scenes.label import TruthResult
-from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
-from trex.repair.scenes.reading import RIGHT, PerceptReader
-from trex.repair.scenes.situations import Fresh, Generator, generator_of
+from trex.repair.scenes.loaded import Folder, SceneLoaded, SceneStream
+from trex.repair.scenes.reading import RIGHT, read
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
@@ -64,66 +64,25 @@ def tune(folder: Folder, loaded: SceneLoaded) -> Tuning:
     def bench(progress: Progress) -> SceneBench:
         return SceneBench(folder, loaded, numbers, generator_of(folder, loaded), progress)
 
-    return Tuning([Scenario(number=number) for number in numbers], (), bench)
+    return [Scenario(number=number) for number in numbers], (), bench
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """Scenes, with the object of each that counts, and their pictures."""
+class Judged(NamedTuple):
+    """A picture that judges: its cluster, and the object that counts there, or questions with their true answers."""
 
-    drawn: Sequence[Fresh]
-    pictures: Sequence[Picture]
-
-
-@dataclass(frozen=True, eq=False)
-class PictureQuestions:
-    """A picture with questions about it and their true answers."""
-
+    cluster: int
     picture: Picture
-    programs: Sequence[tuple[str, Program, str]]
+    fresh: Fresh | None = None
+    questions: Sequence[tuple[Program, str]] = ()
 
-
-@dataclass(frozen=True, eq=False)
-class Judges:
-    """What every model is judged by; `joined` tests are others one after another."""
-
-    shown: Mapping[str, Shown]
-    joined: Mapping[str, Sequence[str]]
-    answers: Mapping[str, Sequence[PictureQuestions]]
-
-    @property
-    def tests(self) -> tuple[str, ...]:
-        return (*self.shown, *self.joined, *self.answers)
-
-    def clusters(self, test: str) -> list[int]:
-        """The prior scene from which each of a test's objects or answers comes."""
-        if test in self.joined:
-            return [member for part in self.joined[test] for member in self.clusters(part)]
-        if test in self.shown:
-            return [fresh.member for fresh in self.shown[test].drawn]
-        return [k for k, each in enumerate(self.answers[test]) for _ in each.programs]
-
-    def right(self, percept: Percept) -> dict[str, Flags]:
-        """What a model has right of each test; each picture is read once."""
-        reader = PerceptReader(percept)
-        found: dict[str, Flags] = {}
-        for name, shown in self.shown.items():
-            rows = reader.read([fresh.scene for fresh in shown.drawn], shown.pictures)
-            right = [words[fresh.index] == RIGHT for fresh, words in zip(shown.drawn, rows, strict=True)]
-            found[name] = np.array(right, dtype=np.bool_)
-        for name, parts in self.joined.items():
-            found[name] = np.concatenate([found[part] for part in parts])
-        for name, pictures in self.answers.items():
-            right = [flag for each in pictures for flag in _answered(percept, each)]
-            found[name] = np.array(right, dtype=np.bool_)
-        return found
-
-
-def _answered(percept: Percept, shown: PictureQuestions) -> list[bool]:
-    model = PerceptModel(percept)
-    questions = [question_of(words, program) for words, program, _ in shown.programs]
-    given = ask_all(model, images([shown.picture])[0], questions)
-    return [answer.answer == truth for answer, (_, _, truth) in zip(given, shown.programs, strict=True)]
+    def right(self, percept: Percept) -> list[bool]:
+        """What a model has right of it."""
+        if self.fresh is not None:
+            ((*seen,),) = read(percept, [self.fresh.scene], [self.picture])
+            return [seen[self.fresh.index] == RIGHT]
+        questions = [question_of("", program) for program, _ in self.questions]
+        given = ask_all(PerceptModel(percept), images([self.picture])[0], questions)
+        return [answer.answer == truth for answer, (_, truth) in zip(given, self.questions, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +98,25 @@ class SceneBench:
 
     @property
     def plan(self) -> Plan:
-        tests = [test for test in self.judges.tests if test not in (CHOOSE, CHECKED)]
+        tests = [test for test in (*self.judged, *self.joined) if test not in (CHOOSE, CHECKED)]
         return Plan((ORDINARY, RAW), tests, CHOOSE, CHECKED)
 
     def before(self) -> Right:
-        return self.judges.right(self.loaded.percept)
+        return self.right(self.loaded.percept)
 
     def right(self, network: nn.Module) -> Right:
-        return self.judges.right(cast(Percept, network))
+        """What a model has right of each test; each picture is read once."""
+        percept, found = cast(Percept, network), dict[str, Flags]()
+        for name, pictures in self.judged.items():
+            found[name] = np.array([flag for each in pictures for flag in each.right(percept)], np.bool_)
+        return found | {
+            name: np.concatenate([found[part] for part in parts]) for name, parts in self.joined.items()
+        }
 
     def clusters(self, test: str) -> Sequence[int] | None:
-        return self.judges.clusters(test)
+        """The prior scene from which each of a test's objects or answers comes."""
+        parts = [each for part in self.joined.get(test, (test,)) for each in self.judged[part]]
+        return [each.cluster for each in parts for _ in range(1 if each.fresh else len(each.questions))]
 
     def tuned(self, kind: str, weight: float, seed: int, stem: Path) -> tuple[nn.Module, int | None]:
         wanted = self.folder.query.correct
@@ -180,43 +147,52 @@ class SceneBench:
         """The prior scenes from which mistakes grow: every model is tuned on them."""
         return self._ordinary(learned(self.folder.query), "ordinary scenes")
 
+    @property
+    def joined(self) -> Mapping[str, Sequence[str]]:
+        """Tests that are others, one for each scenario, one after another."""
+        return {name: [scenario_test(name, number) for number in self.numbers] for name in (FRESH, DECIDING)}
+
     @cached_property
-    def judges(self) -> Judges:
+    def judged(self) -> Mapping[str, Sequence[Judged]]:
         """All pictures that judge, rendered where they are not stored yet."""
         wanted, folder, loaded = self.folder.query.correct, self.folder, self.loaded
         held = read_misreads(folder.require("identify") / HELD)
-        shown = {GROWN: self._shown([Fresh(row.value, row.index, row.member) for row in held], False)}
-        joined = {}
+        found = {GROWN: self._shown([Fresh(row.value, row.index, row.member) for row in held], False)}
         for name, n, key, is_deciding in (
-            (FRESH, folder.query.label.pictures, Stream.TEST, False),
-            (DECIDING, wanted.deciding, Stream.DECIDE, True),
+            (FRESH, folder.query.label.pictures, SceneStream.TEST, False),
+            (DECIDING, wanted.deciding, SceneStream.DECIDE, True),
         ):
-            joined[name] = [scenario_test(name, number) for number in self.numbers]
-            for part, number in zip(joined[name], self.numbers, strict=True):
-                shown[part] = self._shown(self.generator.draw(number, n, key)[0], is_deciding)
-        choosing = [self.generator.draw(number, wanted.choose, Stream.CHOOSE)[0] for number in self.numbers]
-        shown[CHOOSE] = self._shown([fresh for drawn in choosing for fresh in drawn], False)
+            for number in self.numbers:
+                drawn, _ = self.generator.draw(number, n, key)
+                found[scenario_test(name, number)] = self._shown(drawn, is_deciding)
+        choosing = [
+            self.generator.draw(number, wanted.choose, SceneStream.CHOOSE)[0] for number in self.numbers
+        ]
+        found[CHOOSE] = self._shown([fresh for drawn in choosing for fresh in drawn], False)
         rows = validation(folder.query)
         pictures = loaded.of_bank(rows, self.progress, "validation scenes")
-        answered = [
-            PictureQuestions(picture, self._questions(scene, number))
-            for number, scene, picture in zip(rows, loaded.members(rows), pictures, strict=True)
+        asked = [
+            Judged(k, picture, questions=self._questions(scene, number))
+            for k, (number, scene, picture) in enumerate(
+                zip(rows, loaded.members(rows), pictures, strict=True)
+            )
         ]
-        n_checked = max(1, len(answered) // CHECKING)
-        return Judges(shown, joined, {CHECKED: answered[:n_checked], ANSWERS: answered[n_checked:]})
+        n_checked = max(1, len(asked) // CHECKING)
+        return {**found, CHECKED: asked[:n_checked], ANSWERS: asked[n_checked:]}
 
-    def _questions(self, scene: Scene, number: int) -> list[tuple[str, Program, str]]:
-        rng = stream(self.folder.query.seed, Stream.ASK, number)
+    def _questions(self, scene: Scene, number: int) -> list[tuple[Program, str]]:
+        rng = stream(self.folder.query.seed, SceneStream.ASK, number)
         drawn = random_questions(
             rng, scene, self.folder.query.correct.questions, vocabulary=self.loaded.prior.vocabulary
         )
-        return [("", question.program, question.answer) for question in drawn]
+        return [(question.program, question.answer) for question in drawn]
 
-    def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> Shown:
+    def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> list[Judged]:
         scenes = [fresh.scene for fresh in drawn]
         renderer = self.loaded.deciding if is_deciding else self.loaded.near
         what = "test scenes at the deciding look" if is_deciding else "test scenes"
-        return Shown(drawn, self.loaded.pictures(renderer, scenes, self.progress, what))
+        pictures = self.loaded.pictures(renderer, scenes, self.progress, what)
+        return [Judged(fresh.member, picture, fresh) for fresh, picture in zip(drawn, pictures, strict=True)]
 
     def _ordinary(self, rows: range, what: str) -> Scenes:
         pictures = self.loaded.of_bank(rows, self.progress, what)
@@ -226,7 +202,7 @@ class SceneBench:
         """Fresh scenes of all scenarios, as many of each."""
         if seed not in self.extra:
             n = self.folder.query.correct.pictures
-            drawn = [self.generator.draw(number, n, Stream.TUNE, seed)[0] for number in self.numbers]
+            drawn = [self.generator.draw(number, n, SceneStream.TUNE, seed)[0] for number in self.numbers]
             self.extra.clear()
             self.extra[seed] = self._labelled([fresh.scene for each in drawn for fresh in each])
         return self.extra[seed]
@@ -241,7 +217,7 @@ class SceneBench:
         if kind == ORDINARY:
             return self._ordinary(further(self.folder.query, n), "new ordinary scenes")
         rows = read_misreads(self.folder.require("identify") / GROWN_FILE)
-        chosen = raw_mistakes(stream(self.folder.query.seed, Stream.RAW, seed), rows, n)
+        chosen = raw_mistakes(stream(self.folder.query.seed, SceneStream.RAW, seed), rows, n)
         return self._labelled([row.value for row in chosen])
 
 

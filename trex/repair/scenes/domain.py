@@ -8,22 +8,22 @@ from pathlib import Path
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import read_bytes
 from trex.render.png_url import url_of_png
-from trex.repair.domain import Domain, Prepared
+from trex.repair.domain import Domain, Opened
 from trex.repair.files import Found
 from trex.repair.folder import Step
 from trex.repair.results import BEFORE, DECIDING, CorrectResult, DistillResult, scenario_test, wrong_words
 from trex.repair.scenes.bench import tune
+from trex.repair.scenes.families import cluster
 from trex.repair.scenes.found import found_scenes, has_stored
 from trex.repair.scenes.identify import SceneIdentifyResult, grow
 from trex.repair.scenes.label import TruthResult, judge
 from trex.repair.scenes.loaded import Folder, SceneLoaded, open_scenes, scene_sources
-from trex.repair.scenes.situations import encode
 from trex.repair.settings import SceneQuery
 from trex.scenes.vocabulary import CLEVR
 from trex.worlds.world import open_renderer
 
 
-def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes: int | None) -> Prepared:
+def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes: int | None) -> Opened:
     """The model, and the runs whose scenes are taken, checked; InputError for what cannot be used."""
     if data is not None:
         raise InputError(
@@ -36,7 +36,7 @@ def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes:
         assert place is not None
         return open_scenes(query, place, lambda section: open_renderer(section, CLEVR, processes))
 
-    return Prepared(scene_sources(query), opened)
+    return scene_sources(query), opened
 
 
 def draw(folder: Folder, loaded: SceneLoaded, place: Path) -> None:
@@ -89,7 +89,7 @@ SCENES = Domain(
     },
     prepare=prepare,
     grow=grow,
-    encode=encode,
+    cluster=cluster,
     draw=draw,
     judge=judge,
     tune=tune,

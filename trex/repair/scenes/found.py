@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Generic, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -20,12 +20,14 @@ from trex.search.results import read_results
 
 FOUND = "found.json"
 FIRST = 1 << 32  # the number of the first chain, above those of all prior scenes
+R = TypeVar("R", bound=Record)
 
 
 class StoredScene(Record):
-    """A scene as a field of a record."""
+    """A scene, and the prior scene that it is or was grown from, or else the chain of a run that found that one."""
 
     scene: dict[str, JsonValue]
+    member: int
 
     @property
     def value(self) -> Scene:
@@ -33,35 +35,29 @@ class StoredScene(Record):
 
 
 class FoundScene(StoredScene):
-    """A found scene, its run, and the number of its chain, which scenes of one chain share."""
+    """A found scene and its run."""
 
     run: str
-    member: int
 
 
-class FoundScenes(Record):
-    """A file's worth of them."""
+class Stored(Record, Generic[R]):
+    """A file's worth of records."""
 
-    rows: list[FoundScene]
-
-
-class Members(NamedTuple):
-    """The ids of a repair's prior scenes: those that it learns from, with their numbers, and those that only judge."""
-
-    learned: Mapping[str, int]
-    judging: Set[str]
-
-
-NO_MEMBERS = Members({}, frozenset())
+    rows: list[R]
 
 
 def found_scenes(
-    runs: Sequence[str], vocabulary: Vocabulary, known: Members = NO_MEMBERS
+    runs: Sequence[str],
+    vocabulary: Vocabulary,
+    learned: Mapping[str, int] | None = None,
+    judging: Set[str] = frozenset(),
 ) -> list[FoundScene]:
     """The distinct found scenes of runs; each prior hit counts as a chain of its own, or as the scene that it is.
 
-    RunError for a folder that is no run; InputError for a run without scenes, one that has found nothing, a scene
-    with a shape that the model has no word for, and a run that began at scenes by which the repair is judged.
+    `learned` are the ids of the prior scenes that the repair learns from, with their numbers; `judging` those of the
+    ones that only judge. RunError for a folder that is no run; InputError for a run without scenes, one that has found
+    nothing, a scene with a shape that the model has no word for, and a run that began at scenes by which the repair is
+    judged.
     """
     rows: list[FoundScene] = []
     taken: set[str] = set()
@@ -74,7 +70,7 @@ def found_scenes(
                 )
             records = run_draws(folder)
             hits = read_results(folder.manifest, records).found
-        if any(scene_id(draw.z) in known.judging for draw in records if draw.phase == PRIOR):
+        if any(scene_id(draw.z) in judging for draw in records if draw.phase == PRIOR):
             raise InputError(
                 f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
                 "search.bank_seed, or with a search.bank of at most identify.seeds"
@@ -88,23 +84,17 @@ def found_scenes(
                 continue
             taken.add(name)
             key = (run, hit.record.phase, chain if chain >= 0 else (chain, number))
-            member = known.learned.get(name, -1)
+            member = (learned or {}).get(name, -1)
             if member < 0:
                 member = members.setdefault(key, FIRST + len(members))
             rows.append(FoundScene(run=run, member=member, scene=scene_fields(scene)))
     return rows
 
 
-def stored_scenes(
-    place: Path, runs: Sequence[str], vocabulary: Vocabulary, members: Callable[[], Members]
-) -> list[FoundScene]:
-    """Those in a step's folder, read from the runs and stored there at first: a run may be resumed meanwhile."""
+def stored_scenes(place: Path) -> list[FoundScene]:
+    """Those that the step in this folder has read from runs: a run may be resumed meanwhile."""
     path = place / FOUND
-    if not runs:
-        return []
-    if not path.exists():
-        write_record(path, FoundScenes(rows=found_scenes(runs, vocabulary, members())))
-    return read_record(FoundScenes, path).rows
+    return read_record(Stored[FoundScene], path).rows if path.exists() else []
 
 
 def has_stored(place: Path, runs: Sequence[str]) -> bool:
@@ -113,6 +103,10 @@ def has_stored(place: Path, runs: Sequence[str]) -> bool:
     for name in ("settings", "section", "runs"):
         found = found.get(name) if isinstance(found, dict) else None
     return (place / FOUND).exists() and found == list(runs)
+
+
+def store_scenes(place: Path, rows: list[FoundScene]) -> None:
+    write_record(place / FOUND, Stored[FoundScene](rows=rows))
 
 
 def scene_fields(scene: Scene) -> dict[str, JsonValue]:

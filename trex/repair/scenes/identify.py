@@ -6,7 +6,7 @@ No label is carried over: of every changed scene the truth is known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trex.foundation.percent import percent
@@ -14,15 +14,26 @@ from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.inference.rng import stream
 from trex.repair.domain import Work
-from trex.repair.files import Found, Record, read_record, write_record
-from trex.repair.scenes.found import FIRST, Members, StoredScene, scene_fields, stored_scenes
-from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
+from trex.repair.files import Found, read_record, write_record
+from trex.repair.scenes.found import (
+    FIRST,
+    FOUND,
+    Stored,
+    StoredScene,
+    found_scenes,
+    scene_fields,
+    store_scenes,
+    stored_scenes,
+)
+from trex.repair.scenes.loaded import Folder, SceneLoaded, SceneStream
 from trex.repair.scenes.reading import RIGHT, Seen
 from trex.repair.settings import SceneQuery
 from trex.scenes.moves.small_changes import SmallChange
 from trex.scenes.scene import Scene, scene_id
+from trex.scenes.vocabulary import CLEVR
 
 GROWN, HELD = "mistakes.json", "held_out.json"
+Changed = tuple[list["Misread"], int, int]  # misread objects, and how many changes were valid and invalid
 
 
 class SceneIdentifyResult(Found):
@@ -61,14 +72,10 @@ class SceneIdentifyResult(Found):
 
 
 class Misread(StoredScene):
-    """An object that the model misread: its scene, its number there, and what it was taken for.
-
-    `member` is the prior scene that this one is or was grown from, or the chain of a run that found that scene.
-    """
+    """An object that the model misread: its scene, its number there, and what it was taken for."""
 
     index: int
     seen: str
-    member: int
     is_grown: bool
 
     @property
@@ -77,55 +84,52 @@ class Misread(StoredScene):
         return not self.is_grown and self.member < FIRST
 
 
-class Misreads(Record):
-    """A file's worth of them."""
-
-    rows: list[Misread]
-
-
 def misread(scene: Scene, index: int, seen: str, member: int, *, is_grown: bool) -> Misread:
     return Misread(scene=scene_fields(scene), index=index, seen=seen, member=member, is_grown=is_grown)
 
 
 def read_misreads(path: Path) -> list[Misread]:
     """The misread objects in a file; RunError if it is damaged."""
-    return read_record(Misreads, path).rows
+    return read_record(Stored[Misread], path).rows
 
 
 def grow(folder: Folder, loaded: SceneLoaded) -> Work:
     """The step; pictures that are stored are not rendered again."""
-    wanted = folder.query.identify
-    learning, held = learned(folder.query), held_out(folder.query)
+    query, wanted = folder.query, folder.query.identify
+    learning, held = learned(query), held_out(query)
 
     def carry_out(place: Path, progress: Progress) -> SceneIdentifyResult:
-        vocabulary = loaded.prior.vocabulary
-        found = stored_scenes(place, wanted.runs, vocabulary, lambda: _members(folder.query, loaded))
+        if wanted.runs and not (place / FOUND).exists():
+            store_scenes(place, found_scenes(wanted.runs, loaded.prior.vocabulary, *_ids(query, loaded)))
+        found = stored_scenes(place)
+
+        def grown(plain: Sequence[Misread], keys: Sequence[tuple[int, ...]], what: str) -> Changed:
+            return _changed(query, plain, keys, lambda scenes: loaded.seen(scenes, progress, what))
+
         seen = loaded.seen_of_bank(learning, progress, "prior scenes")
         plain = misreads(loaded.members(learning), seen, learning)
-        grow = _Grow(folder.query, loaded, progress)
-        grown = grow.all(plain, _keys(Stream.GROW, plain), "changed scenes")
+        changed = grown(plain, _keys(SceneStream.GROW, plain), "changed scenes")
         scenes = [each.value for each in found]
         met = misreads(scenes, loaded.seen(scenes, progress, "found scenes"), [each.member for each in found])
         keys = [
-            (Stream.GROW_FOUND, number) for number in range(len(met))
-        ]  # scenes of a chain share its member
-        grown += grow.all(met, keys, "changed found scenes")
+            (SceneStream.GROW_FOUND, number) for number in range(len(met))
+        ]  # scenes of a chain share a member
+        further = grown(met, keys, "changed found scenes")
         apart = misreads(loaded.members(held), loaded.seen_of_bank(held, progress, "held-out scenes"), held)
-        changed = _Grow(folder.query, loaded, progress).all(
-            apart, _keys(Stream.HOLD, apart), "changed held-out scenes"
-        )
-        write_record(place / GROWN, Misreads(rows=[*plain, *met, *grown]))
-        write_record(place / HELD, Misreads(rows=[*apart, *changed]))
+        judging, *_ = grown(apart, _keys(SceneStream.HOLD, apart), "changed held-out scenes")
+        rows = [*changed[0], *further[0]]
+        write_record(place / GROWN, Stored[Misread](rows=[*plain, *met, *rows]))
+        write_record(place / HELD, Stored[Misread](rows=[*apart, *judging]))
         kinds = Counter(each.seen.split()[0] for each in plain)
         return SceneIdentifyResult(
             scenes=wanted.seeds,
             objects=sum(map(len, seen)),
             misread=len(plain),
             kinds=dict(sorted(kinds.items())),
-            perturbed=grow.perturbed,
-            still=len(grown),
-            invalid=grow.invalid,
-            held_out=len(apart) + len(changed),
+            perturbed=changed[1] + further[1],
+            still=len(rows),
+            invalid=changed[2] + further[2],
+            held_out=len(apart) + len(judging),
             found=len(found),
             found_misread=len(met),
         )
@@ -156,11 +160,11 @@ def further(query: SceneQuery, n: int) -> range:
     return range(start, start + n)
 
 
-def _members(query: SceneQuery, loaded: SceneLoaded) -> Members:
-    """The ids of all prior scenes of a repair."""
+def _ids(query: SceneQuery, loaded: SceneLoaded) -> tuple[dict[str, int], set[str]]:
+    """The ids of a repair's prior scenes: those that it learns from, with their numbers, and those that only judge."""
     most = further(query, query.correct.most * query.correct.pictures)
     judging = range(held_out(query).start, most.stop)
-    return Members(
+    return (
         {scene_id(scene): number for number, scene in enumerate(loaded.members(learned(query)))},
         {scene_id(scene) for scene in loaded.members(judging)},
     )
@@ -181,28 +185,26 @@ def _keys(purpose: int, plain: Sequence[Misread]) -> list[tuple[int, ...]]:
     return [(purpose, row.member, row.index) for row in plain]
 
 
-class _Grow:
-    """Perturbs the scenes of misread objects, and counts."""
-
-    def __init__(self, query: SceneQuery, loaded: SceneLoaded, progress: Progress) -> None:
-        self._query, self._loaded, self._progress = query, loaded, progress
-        self.perturbed = self.invalid = 0
-
-    def all(self, plain: Sequence[Misread], keys: Sequence[tuple[int, ...]], what: str) -> list[Misread]:
-        """The changed scenes in which the object is still misread, in whatever way; each object has its own key."""
-        wanted, seed = self._query.identify, self._query.seed
-        change = SmallChange(self._loaded.prior.vocabulary, wanted.step)
-        drawn: list[tuple[Misread, Scene]] = []
-        for row, key in zip(plain, keys, strict=True):
-            rng = stream(seed, *key)
-            for _ in range(wanted.draws):
-                scene, invalid = change.draw(rng, row.value)
-                self.invalid += invalid
-                drawn += [(row, scene)] if scene is not None else []
-        self.perturbed += len(drawn)
-        seen = self._loaded.seen([scene for _, scene in drawn], self._progress, what)
-        return [
-            misread(scene, row.index, words[row.index], row.member, is_grown=True)
-            for (row, scene), words in zip(drawn, seen, strict=True)
-            if words[row.index] != RIGHT
-        ]
+def _changed(
+    query: SceneQuery,
+    plain: Sequence[Misread],
+    keys: Sequence[tuple[int, ...]],
+    read: Callable[[Sequence[Scene]], Sequence[Seen]],
+) -> Changed:
+    """The changed scenes in which the object is still misread, in whatever way; each object has its own key."""
+    change = SmallChange(CLEVR, query.identify.step)
+    drawn: list[tuple[Misread, Scene]] = []
+    n_invalid = 0
+    for row, key in zip(plain, keys, strict=True):
+        rng = stream(query.seed, *key)
+        for _ in range(query.identify.draws):
+            scene, invalid = change.draw(rng, row.value)
+            n_invalid += invalid
+            drawn += [(row, scene)] if scene is not None else []
+    seen = read([scene for _, scene in drawn])
+    rows = [
+        misread(scene, row.index, words[row.index], row.member, is_grown=True)
+        for (row, scene), words in zip(drawn, seen, strict=True)
+        if words[row.index] != RIGHT
+    ]
+    return rows, len(drawn), n_invalid

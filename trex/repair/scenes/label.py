@@ -1,4 +1,4 @@
-"""Step 3: fresh scenes of each component, judged by the truth that the renderer knows."""
+"""Step 3: fresh scenes of each family, judged by the truth that the renderer knows."""
 
 from __future__ import annotations
 
@@ -16,28 +16,17 @@ from trex.foundation.words import counted
 from trex.inference.statistics.clustered import clustered_interval
 from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
-from trex.repair.domain import Judging, Voters
-from trex.repair.files import Found, Record, read_record
+from trex.repair.domain import Voters, Work
+from trex.repair.files import Fields, Found, Record
 from trex.repair.results import DistillResult, seen_words
+from trex.repair.scenes.families import Fresh, generator_of
 from trex.repair.scenes.identify import SceneIdentifyResult
-from trex.repair.scenes.loaded import Folder, SceneLoaded, Stream
+from trex.repair.scenes.loaded import Folder, SceneLoaded, SceneStream
 from trex.repair.scenes.reading import RIGHT
-from trex.repair.scenes.situations import (
-    CONDITIONS,
-    Fresh,
-    SentenceConditions,
-    all_conditions,
-    generator_of,
-    subject_words,
-)
-from trex.scenes.conditions import object_rows
 from trex.scenes.describe import object_words
-from trex.scenes.graph import facts_of
-from trex.scenes.vocabulary import Vocabulary
 
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5
-CLEAR = 0.8  # share of the fresh objects that must meet the conditions of a sentence that is said of them
 MAX_EXAMPLES = 4
 BOX = (255, 255, 255)
 
@@ -50,11 +39,10 @@ class Example(Record):
 
 
 class Verdict(Record):
-    """A component's fresh scenes: how many, in how many the object is misread, with the interval of that share.
+    """A family's fresh scenes: how many, in how many the object is misread, with the interval of that share.
 
-    `sentence` is the component's, without conditions that too few of these objects meet (`met_words`).
-    The interval takes scenes grown from one prior scene as a cluster. `inside` is the share of small changes that
-    stayed in the component.
+    The interval takes scenes grown from one prior scene as a cluster. `inside` is the share of small changes that met
+    the family's conditions.
     """
 
     number: int
@@ -86,19 +74,19 @@ class TruthResult(Found):
             f"{each.kind:<13}  {each.sentence}"
             for each in self.verdicts
         ]
-        return ["component  misread            95%              verdict        what", *rows]
+        return ["   family  misread            95%              verdict        what", *rows]
 
     @property
     def sentences(self) -> list[str]:
         strong = sum(each.kind == SCENARIO for each in self.verdicts)
         return [
             f"Scenarios, by the truth of fresh scenes (more than half of their objects are misread): {strong} of "
-            f"{counted(len(self.verdicts), 'component')}. Weak scenarios: {len(self.scenarios) - strong}. Of all "
-            f"objects the model misreads {percent(self.prior)}."
+            f"{counted(len(self.verdicts), 'family', 'families')}. Weak scenarios: {len(self.scenarios) - strong}. Of "
+            f"all objects the model misreads {percent(self.prior)}."
         ]
 
 
-def judge(folder: Folder, loaded: SceneLoaded, voters: Voters) -> Judging:
+def judge(folder: Folder, loaded: SceneLoaded, voters: Voters) -> tuple[Fields, Work]:
     """The step: nobody votes, since the truth of each picture is known."""
     distilled = folder.found("distill", DistillResult)
     known = folder.found("identify", SceneIdentifyResult)
@@ -109,15 +97,15 @@ def judge(folder: Folder, loaded: SceneLoaded, voters: Voters) -> Judging:
         verdicts = []
         for component in distilled.components:
             number = component.number
-            drawn, inside = generator.draw(number, wanted.pictures, Stream.DRAW)
+            drawn, inside = generator.draw(number, wanted.pictures, SceneStream.DRAW)
             scenes = [fresh.scene for fresh in drawn]
-            rows = loaded.seen(scenes, progress, f"fresh scenes of component {number}")
+            rows = loaded.seen(scenes, progress, f"fresh scenes of family {number}")
             seen = [words[fresh.index] for fresh, words in zip(drawn, rows, strict=True)]
             hits = [word != RIGHT for word in seen]
             low, high = interval(drawn, hits)
             verdict = Verdict(
                 number=number,
-                sentence=_sentence(folder, number, component.sentence, drawn, loaded),
+                sentence=component.sentence,
                 drawn=len(drawn),
                 misread=sum(hits),
                 low=low,
@@ -129,31 +117,7 @@ def judge(folder: Folder, loaded: SceneLoaded, voters: Voters) -> Judging:
             verdicts.append(verdict)
         return TruthResult(prior=prior, verdicts=verdicts)
 
-    return Judging({}, carry_out)
-
-
-def _sentence(folder: Folder, number: int, before: str, drawn: Sequence[Fresh], loaded: SceneLoaded) -> str:
-    """A component's sentence with the conditions that its fresh objects meet; as before if these were not stored."""
-    path = folder.require("distill") / CONDITIONS
-    if not path.exists() or not drawn:
-        return before
-    keys = read_record(SentenceConditions, path).components.get(number, [])
-    return met_words(keys, drawn, loaded.prior.vocabulary)
-
-
-def met_words(keys: Sequence[str], drawn: Sequence[Fresh], vocabulary: Vocabulary) -> str:
-    """The sentence's subject with the conditions that at least CLEAR of these objects meet together.
-
-    The conditions come from the mistakes that made the component, and the objects need not meet them. Those that the
-    fewest meet are left out first.
-    """
-    chosen = [each for each in all_conditions(vocabulary) if each.key in keys]
-    rows = [object_rows(facts_of(fresh.scene, vocabulary), chosen)[fresh.index] for fresh in drawn]
-    table = np.stack(rows)
-    kept = list(range(len(chosen)))
-    while kept and table[:, kept].all(axis=1).mean() < CLEAR:
-        kept.remove(min(kept, key=lambda c: float(table[:, c].mean())))
-    return subject_words([chosen[c] for c in kept])
+    return {}, carry_out
 
 
 def interval(drawn: Sequence[Fresh], hits: Sequence[bool]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,7 +24,7 @@ from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
 from trex.repair.files import Sources, file_sha256
 from trex.repair.folder import RepairFolder
-from trex.repair.scenes.reading import PerceptReader, Reader, Seen
+from trex.repair.scenes.reading import Seen, read
 from trex.repair.settings import SceneQuery
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
@@ -33,9 +34,10 @@ PICTURES = "cache"  # below the folder; no name of a step, whose folder is delet
 BATCH = 32
 NETWORK = ".safetensors"
 Folder = RepairFolder[SceneQuery]
+Reader = Callable[[Sequence[Scene], Sequence[Picture]], list[Seen]]
 
 
-class Stream(IntEnum):
+class SceneStream(IntEnum):
     """The purposes of random numbers: the first number of a stream's key."""
 
     GROW = 0
@@ -87,7 +89,7 @@ class SceneLoaded:
         found: list[Seen] = []
         for start in range(0, len(scenes), self.batch):
             part = scenes[start : start + self.batch]
-            found += self.reader.read(part, (renderer or self.near).render(part))
+            found += self.reader(part, (renderer or self.near).render(part))
             progress(what, len(found), len(scenes))
         return found
 
@@ -143,7 +145,7 @@ def open_scenes(
     for each in (bank.renderer, *caches):
         if isinstance(each, CachedRenderer):
             each.chunk = max(each.chunk, at_once)
-    reader = PerceptReader(percept)
+    reader = partial(read, percept)
     return SceneLoaded(prior, weights, percept, reader, bank, caches[0], caches[1], max(BATCH, at_once))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.trex.repair.scenes.planted import loaded, opened, query
+from tests.trex.repair.scenes.planted import SMALL, carried_out, loaded, opened, query
 from tests.worlds.repair_toy import tree
 from trex.artifacts.card import read_card
 from trex.clevr_models.percept.model import load_percept
@@ -26,8 +27,6 @@ from trex.repair.results import (
     RAW,
     RULES,
     ZERO,
-    CorrectResult,
-    Scenario,
     scenario_test,
 )
 from trex.repair.scenes.bench import raw_mistakes
@@ -37,23 +36,6 @@ from trex.scenes.prior import ScenePrior
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TESTS = RULES["scenes"].tests
-SMALL: dict[str, dict[str, object]] = {"identify": {"seeds": 40, "held_out": 4}, "label": {"pictures": 16}}
-
-
-def run(path: Path) -> CorrectResult:
-    """A whole repair of the shipped model on flat drawings, on which it misreads much."""
-    with opened(path, query(**SMALL)) as folder, loaded(path, is_planted=False) as given:
-        for step in (identify, distill, label, correct):
-            step(folder, given, silent)
-        return folder.found("correct", CorrectResult)
-
-
-@pytest.fixture(scope="module")
-def corrected_once(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished repair."""
-    path = tmp_path_factory.mktemp("correct") / "r"
-    run(path)
-    return path
 
 
 def test_raw_mistakes_are_taken_once_before_any_is_taken_again_and_grown_ones_first() -> None:
@@ -70,36 +52,37 @@ def test_raw_mistakes_are_taken_once_before_any_is_taken_again_and_grown_ones_fi
     assert [one.member for one in other] != [one.member for one in some]
 
 
-def test_every_model_is_judged_by_every_test_and_the_chosen_one_is_kept(corrected_once: Path) -> None:
-    found = run(corrected_once)
-    assert found.before is not None and found.corrected == [Scenario(number=0)] and found.chosen == [1.0]
+def test_every_model_is_judged_by_every_test_and_the_chosen_one_is_kept(repaired: Path) -> None:
+    found = carried_out(repaired)
+    assert found.before is not None and found.chosen == [1.0]
+    (scenario,) = found.corrected
     tests = {*TESTS, CHOOSE, CHECKED}
-    tests |= {scenario_test(name, 0) for name in (FRESH, DECIDING)}
+    tests |= {scenario_test(name, scenario.number) for name in (FRESH, DECIDING)}
     assert all(set(one.right) == tests for one in (found.before, *found.tuned))
     assert [(one.kind, one.weight) for one in found.tuned] == [
         ("sweep", 0.0), ("sweep", 1.0), ("ordinary", 1.0), ("raw", 1.0)
     ]  # fmt: skip
     assert found.others == [BEFORE, ZERO, ORDINARY, RAW]
-    with opened(corrected_once, query(**SMALL)) as folder:
+    with opened(repaired, query(**SMALL)) as folder:
         weights = folder.require("correct") / "model-0.safetensors"
     assert load_percept(weights).percept is not None and read_card(weights)["lambda"] == 1.0
 
 
-def test_nothing_is_claimed_of_six_held_out_scenes_and_one_step(corrected_once: Path) -> None:
-    found = run(corrected_once)
+def test_nothing_is_claimed_of_six_held_out_scenes_and_one_step(repaired: Path) -> None:
+    found = carried_out(repaired)
     assert all(len(found.claim(against, test).rows) == 1 for against in found.others for test in TESTS)
     assert not found.is_repaired and found.sentences[-1].startswith("Not claimed to be repaired")
 
 
-def test_the_report_has_the_verdicts_and_every_model(corrected_once: Path) -> None:
-    with opened(corrected_once, query(**SMALL)) as folder:
+def test_the_report_has_the_verdicts_and_every_model(repaired: Path) -> None:
+    with opened(repaired, query(**SMALL)) as folder:
         document = write_report(folder)
-    page = (corrected_once / "report.html").read_text()
+    page = (repaired / "report.html").read_text()
     assert document["is_repaired"] is False and document["halved"] == []
     assert page.count("<figure>") >= 1 and "data:image/png" in page and "mistakes without clusters" in page
 
 
-def test_it_resumes_between_models_to_the_same_bytes(corrected_once: Path, tmp_path: Path) -> None:
+def test_it_resumes_between_models_to_the_same_bytes(repaired: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut"
 
     def stop(what: str, done: int, total: int) -> None:
@@ -111,8 +94,8 @@ def test_it_resumes_between_models_to_the_same_bytes(corrected_once: Path, tmp_p
             step(folder, given, silent)
         with pytest.raises(KeyboardInterrupt):
             correct(folder, given, stop)
-    run(path)
-    mine, whole = tree(path), tree(corrected_once)
+    carried_out(path)
+    mine, whole = tree(path), tree(repaired)
     assert {k: v for k, v in mine.items() if k.startswith("correct/")} == {
         k: v for k, v in whole.items() if k.startswith("correct/")
     }
@@ -125,7 +108,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
     """Planted bug: it was refused by the first model, after all test scenes had been rendered."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     path = tmp_path / "cuda"
-    wanted = query(**SMALL, correct={"device": "cuda"})
+    wanted = query(**{**SMALL, "correct": {"device": "cuda"}})
     told: list[str] = []
     with opened(path, wanted) as folder, loaded(path, is_planted=False) as given:
         for step in (identify, distill, label):
@@ -135,7 +118,8 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
     assert told == [] and not (path / "correct").exists()
 
 
-def test_a_correction_on_another_device_is_another_correction(corrected_once: Path) -> None:
-    other = query(**SMALL, correct={"device": "auto"})
-    with opened(corrected_once, other) as folder:
+def test_a_correction_on_another_device_is_another_correction(repaired: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(repaired, tmp_path / "r"))
+    other = query(**{**SMALL, "correct": {"most": 1, "device": "auto"}})
+    with opened(copy, other) as folder:
         assert folder.is_done("label") and not folder.is_done("correct")

@@ -15,9 +15,6 @@ from trex.foundation.progress import silent
 from trex.repair.scenes.bench import raw_mistakes
 from trex.repair.scenes.found import (
     FIRST,
-    FOUND,
-    NO_MEMBERS,
-    Members,
     found_scenes,
     has_stored,
     stored_scenes,
@@ -76,15 +73,21 @@ def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Pa
 
 
 def test_the_scenes_are_read_once(searched: Path, tmp_path: Path) -> None:
-    """Planted bug: a run that was resumed between a kill and its repair's going on would mix two sets of scenes."""
+    """Planted bug: a run that was resumed between a kill and its repair's resuming would mix two sets of scenes."""
     copy = tmp_path / "copy"
     shutil.copytree(searched, copy)
-    first = stored_scenes(tmp_path, [str(copy)], CLEVR, lambda: NO_MEMBERS)
-    shutil.rmtree(copy)
-    assert (tmp_path / FOUND).exists() and stored_scenes(
-        tmp_path, [str(copy)], CLEVR, lambda: NO_MEMBERS
-    ) == first
-    assert stored_scenes(tmp_path, [], CLEVR, lambda: NO_MEMBERS) == []
+
+    def stop(what: str, done: int, total: int | None, /, *facts: str) -> None:
+        raise KeyboardInterrupt
+
+    with opened(tmp_path / "r", wanted(copy)) as folder, loaded(tmp_path / "r") as given:
+        with pytest.raises(KeyboardInterrupt):
+            identify(folder, given, stop)
+        first = stored_scenes(tmp_path / "r" / "identify")
+        shutil.rmtree(copy)
+        identify(folder, given, silent)
+    assert first and stored_scenes(tmp_path / "r" / "identify") == first
+    assert stored_scenes(tmp_path) == []
 
 
 WHOLE = [
@@ -105,7 +108,7 @@ def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_pa
     ]
     with opened(tmp_path / "r", wanted(*map(Path, runs))) as folder, loaded(tmp_path / "r") as given:
         identify(folder, given, silent)
-        rows = stored_scenes(folder.require("identify"), runs, CLEVR, lambda: Members({}, set()))
+        rows = stored_scenes(folder.require("identify"))
         names = {scene_id(scene): number for number, scene in enumerate(given.members(learned(folder.query)))}
     mine = {scene_id(one.value): one.member for one in rows}
     assert len(mine) == len(rows) < len(found_scenes(runs[:1], CLEVR)) + len(found_scenes(runs[1:], CLEVR))

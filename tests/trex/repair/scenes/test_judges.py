@@ -13,23 +13,20 @@ import numpy as np
 import pytest
 
 from tests.trex.repair.scenes.planted import query
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
 from trex.foundation.progress import silent
-from trex.repair.results import ANSWERS, CHECKED, ORDINARY
+from trex.repair.results import ANSWERS, CHECKED, DECIDING, ORDINARY, scenario_test
 from trex.repair.scenes import bench, identify
-from trex.repair.scenes.bench import Judges, PictureQuestions, SceneBench, Shown
+from trex.repair.scenes.bench import SceneBench
+from trex.repair.scenes.families import Fresh, Generator
 from trex.repair.scenes.identify import misread
-from trex.repair.scenes.situations import Fresh, Generator
 from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
 
 SCENE = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
-
-
-def test_clusters_are_the_prior_scenes_of_objects_and_the_pictures_of_answers() -> None:
-    fresh = [Fresh(SCENE, 0, 7), Fresh(SCENE, 1, 7), Fresh(SCENE, 0, 9)]
-    asked = [PictureQuestions(None, [("", (), "1")] * 2), PictureQuestions(None, [("", (), "1")])]
-    judges = Judges({"a": Shown(fresh, []), "b": Shown(fresh[2:], [])}, {"both": ["a", "b"]}, {"said": asked})
-    assert judges.clusters("a") == [7, 7, 9] and judges.clusters("both") == [7, 7, 9, 9]
-    assert judges.clusters("said") == [0, 0, 1]
 
 
 class Recorded:
@@ -40,51 +37,53 @@ class Recorded:
 
     def draw(self, component: int, n: int, *key: int) -> tuple[list[Fresh], float]:
         self.keys.append(key)
-        return [Fresh(SCENE, 0, k) for k in range(n)], 1.0
+        return [Fresh(SCENE, 0, k // 2) for k in range(n)], 1.0
 
 
-class Noted(SceneBench):
-    """Notes what is rendered at the deciding look, and which ordinary scenes are taken."""
-
-    def _shown(self, drawn, is_deciding):  # type: ignore[no-untyped-def]
-        self.generator.looks = [*getattr(self.generator, "looks", []), (len(drawn), is_deciding)]
-        return Shown(drawn, [])
-
-    def _labelled(self, scenes):  # type: ignore[no-untyped-def]
-        return SimpleNamespace(numbers=scenes)
-
-    def _ordinary(self, rows, what):  # type: ignore[no-untyped-def]
-        return rows
-
-    def _questions(self, scene, number):  # type: ignore[no-untyped-def]
-        return [("", (), "1")]
-
-
-def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
+def noted(monkeypatch: pytest.MonkeyPatch) -> tuple[SceneBench, Recorded, list[str]]:
+    """A bench of two scenarios without pictures, its generator, and what it rendered, in words."""
     monkeypatch.setattr(bench, "read_misreads", lambda path: [])
-    folder = SimpleNamespace(query=query(), require=lambda step: Path(step))
-    loaded = SimpleNamespace(of_bank=lambda rows, *more: list(rows), members=lambda rows: [SCENE] * len(rows))
-    return Noted(folder, loaded, [0, 1], Recorded(), silent)
+    monkeypatch.setattr(
+        bench, "labelled", lambda scenes, pixels: SimpleNamespace(numbers=scenes, pixels=pixels)
+    )
+    rendered: list[str] = []
+
+    def pictures(renderer: str, scenes: list[Scene], progress: object, what: str) -> list[SimpleNamespace]:
+        rendered.append(renderer)
+        return [SimpleNamespace(pixels=None)] * len(scenes)
+
+    loaded = SimpleNamespace(
+        near="near", deciding="deciding", prior=ScenePrior(), pictures=pictures,
+        of_bank=lambda rows, *more: [SimpleNamespace(pixels=row) for row in rows],
+        members=lambda rows: [SCENE] * len(rows),
+    )  # fmt: skip
+    folder = SimpleNamespace(query=query(), require=Path)
+    generator = Recorded()
+    return SceneBench(folder, loaded, [0, 1], generator, silent), generator, rendered
 
 
-def test_what_tunes_chooses_and_tests_are_other_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = noted(monkeypatch)
+def test_what_tunes_chooses_and_tests_are_other_draws_and_clusters_are_prior_scenes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, generator, rendered = noted(monkeypatch)
     made._drawn(0)
-    tuned = {*made.generator.keys}
     made._drawn(1)
-    tuned |= {*made.generator.keys}
-    made.generator.keys.clear()
-    judges = made.judges
-    assert len(tuned) == 2 and not tuned & {*made.generator.keys}
-    assert (
-        len({*made.generator.keys}) == 3 and len(made.generator.keys) == 6
-    )  # fresh, deciding, choose: two scenarios
-    assert sum(is_deciding for _, is_deciding in made.generator.looks) == 2
-    checked, said = judges.answers[CHECKED], judges.answers[ANSWERS]
-    pictures = [one.picture for one in (*checked, *said)]
+    tuned = {*generator.keys}
+    generator.keys.clear()
+    rendered.clear()
+    judged = made.judged
+    assert len(tuned) == 2 and not tuned & {*generator.keys}
+    assert len({*generator.keys}) == 3 and len(generator.keys) == 6  # fresh, deciding, choose: two scenarios
+    assert rendered.count("deciding") == 2
+    checked, answers = judged[CHECKED], judged[ANSWERS]
+    pictures = [one.picture.pixels for one in (*checked, *answers)]
     assert pictures == list(identify.validation(made.folder.query)) and len(checked) == len(pictures) // 3
-    new = made._instead(ORDINARY, 0)
-    assert len(new) == 12 and new.start >= identify.validation(made.folder.query).stop
+    new = made._instead(ORDINARY, 0).pixels  # type: ignore[attr-defined]
+    assert len(new) == 12 and min(new) >= identify.validation(made.folder.query).stop
+    first, second = made.clusters(scenario_test(DECIDING, 0)), made.clusters(DECIDING)
+    assert first == [0, 0, 1, 1] and second == [*first, *first]
+    asked = made.clusters(ANSWERS)
+    assert asked is not None and len(set(asked)) == len(answers) and len(asked) == 2 * len(answers)
 
 
 def test_the_banks_members_are_divided_without_overlap() -> None:
@@ -100,8 +99,7 @@ def test_the_banks_members_are_divided_without_overlap() -> None:
 
 def test_a_fresh_scene_keeps_the_member_that_it_grew_from() -> None:
     rows = [misread(SCENE, 0, "missed", 40 + k, is_grown=False) for k in range(2)]
-    made = Generator(
-        rows, np.zeros(2, np.int64), SimpleNamespace(inside=lambda scene, index: 0),
-        SimpleNamespace(draw=lambda rng, scene: (scene, 0)), 0,
-    )  # fmt: skip
+    family = Family(Pattern(), Symptom("object", "missed"))
+    change = SimpleNamespace(draw=lambda rng, scene: (scene, 0), vocabulary=CLEVR)
+    made = Generator(rows, np.zeros(2, np.int64), [family], change, 0)  # type: ignore[arg-type]
     assert {one.member for one in made.draw(0, 30, 5)[0]} == {40, 41}

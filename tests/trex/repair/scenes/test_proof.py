@@ -10,45 +10,15 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex
-from tests.trex.repair.scenes.planted import loaded, opened, query
-from tests.trex.repair.scenes.test_correct import SMALL
+from tests.trex.repair.scenes.planted import SMALL, opened, query
 from tests.trex.repair.test_claims import result
 from tests.worlds.repair_toy import tree
 from trex.datasets.clevr_questions import AskedFolder, AskedPicture
 from trex.datasets.official_scenes import AskedQuestion
-from trex.foundation.progress import silent
-from trex.repair.correct import correct
 from trex.repair.scenes.official import _digest, official_row
 from trex.repair.scenes.proof import OfficialProof, Proof, Searched, SearchProof, read_proof
-from trex.repair.steps import distill, identify, label
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-TEXT = """\
-seed = 3
-[generator]
-name = "clevr"
-look = "fake-small"
-deciding = "fake-small"
-[identify]
-seeds = 40
-draws = 1
-step = 0.03
-held_out = 4
-validation = 9
-[distill]
-components = 1
-[label]
-pictures = 16
-[correct]
-lambdas = [0.0, 1.0]
-seeds = 1
-epochs = 1
-pictures = 6
-choose = 4
-deciding = 4
-questions = 2
-loss = 1.0
-"""
 QUERY = """\
 question = "How many cubes are there?"
 answer = "1"
@@ -168,17 +138,6 @@ def test_every_seed_and_every_search_of_a_proof_has_to_hold() -> None:
     assert row(after=after(4), new=2).verdict == "fewer"  # half is not most
 
 
-@pytest.fixture(scope="module")
-def repaired(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished repair of the shipped model on flat drawings."""
-    path = tmp_path_factory.mktemp("proof") / "r"
-    with opened(path, query(**SMALL)) as folder, loaded(path, is_planted=False) as given:
-        for step in (identify, distill, label, correct):
-            step(folder, given, silent)
-    (path / "repair.toml").write_text(TEXT)
-    return path
-
-
 @pytest.fixture
 def place(repaired: Path, tmp_path: Path) -> Path:
     """A copy of it, with a query beside it."""
@@ -221,7 +180,7 @@ def test_the_model_before_is_the_one_that_was_repaired(place: Path) -> None:
     text = (place / "repair.toml").read_text()
     other = place.parent / "other.safetensors"
     shutil.copy(next((place / "correct").glob("model-*.safetensors")), other)
-    (place / "repair.toml").write_text(f'{text}[model]\nname = "{other}"\n')
+    (place / "repair.toml").write_text(f'{text}\nmodel.name = "{other}"\n')
     before = tree(place)
     refused(trex("repair", "prove", place, "--query", place.parent / "again.toml"), "model")
     assert tree(place) == before

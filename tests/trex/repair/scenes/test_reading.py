@@ -1,9 +1,6 @@
-"""An object's situation as a vector, by hand; and what a reader says of planted maps."""
+"""What a model is found to say of each object, on planted maps."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +13,7 @@ from trex.clevr_models.percept.network import CHANNELS
 from trex.clevr_models.percept.train import Labels
 from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.render.fake import FakeRenderer
-from trex.repair.scenes.reading import MISSED, RIGHT, PerceptReader
-from trex.repair.scenes.vectors import NUMBERS, scale_of, vector
-from trex.scenes.graph import Facts, facts_of
-from trex.scenes.prior import ScenePrior
-from trex.scenes.properties import RADIUS
+from trex.repair.scenes.reading import MISSED, RIGHT, read
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 from trex.scenes.validity import BEHIND
 from trex.scenes.validity import RIGHT as TO_RIGHT
@@ -32,40 +25,6 @@ def thing(right: float, behind: float, size: str = "small", **values: str) -> Sc
     x, y = (right * TO_RIGHT[k] + behind * BEHIND[k] for k in range(2))
     known = {"shape": "cube", "color": "red", "material": "metal", **values}
     return SceneObject(known["shape"], size, known["color"], known["material"], x, y, 0.0)
-
-
-def test_the_vector_has_place_neighbor_and_categories() -> None:
-    items = (thing(0.5, -0.25), thing(0.5, 1.75, "large", material="rubber"), thing(-2.5, -0.25))
-    scene = Scene(items, Nuisances(camera=(0.1, -0.2, 0.3)))
-    facts = Facts(scene, (0.5, 1.0, 1.0), (1, None, None))
-    found = vector(facts, 0, CLEVR)
-    gap = 2.0 - RADIUS["small"] - RADIUS["large"]  # the large one behind is nearest by its outline
-    ratio = math.log(RADIUS["large"] / RADIUS["small"])
-    expected = [0.5, -0.25, math.log(0.5), gap, 1.0, 0.0, ratio, 0.1, -0.2, 0.3]
-    assert found[: len(NUMBERS)] == pytest.approx(expected, abs=1e-6)
-    assert found[len(NUMBERS) :].sum() == 4 + 2  # its own attributes, size and material of the neighbor
-    other = replace(scene, objects=(items[0], items[2], items[1]))
-    turned = vector(Facts(other, (0.5, 1.0, 1.0), (2, None, None)), 0, CLEVR)
-    assert np.array_equal(turned, found)  # the order of the others does not count
-
-
-def test_a_lone_object_has_no_neighbor() -> None:
-    facts = Facts(Scene((thing(0.0, 0.0),), Nuisances()), (1.0,), (None,))
-    assert vector(facts, 0, CLEVR)[3] == 6.0 and vector(facts, 0, CLEVR)[len(NUMBERS) :].sum() == 4
-
-
-def test_a_category_weighs_as_much_as_a_number() -> None:
-    rng = np.random.default_rng(0)
-    scenes = [ScenePrior(n_objects=(3, 4)).sample(rng) for _ in range(60)]
-    rows = np.stack([vector(facts_of(one, CLEVR), 0, CLEVR) for one in scenes])
-    whole = scale_of(rows, rows, CLEVR, 40)
-    standard = (rows - whole.mean) / whole.deviation
-    assert standard[:, : len(NUMBERS)].var(axis=0) == pytest.approx(np.ones(len(NUMBERS)))
-    colors = standard[:, len(NUMBERS) + 5 : len(NUMBERS) + 13]
-    assert colors.var(axis=0).sum() == pytest.approx(1.0)
-    few = scale_of(rows, rows, CLEVR, 5)
-    spread = few.codes(rows).std(axis=0)
-    assert few.codes(rows).shape == (60, 5) and list(spread) == sorted(spread, reverse=True)
 
 
 class Maps(nn.Module):
@@ -99,7 +58,7 @@ def test_the_reader_tells_what_is_missed_and_what_an_object_is_taken_for() -> No
     percept = Percept()
     for missed, taken, expected in ((9, 9, (RIGHT,) * 3), (1, 0, ("shape sphere", MISSED, RIGHT))):
         percept.network = Maps(truth, missed, taken)  # type: ignore[assignment]
-        assert PerceptReader(percept).read([scene], [picture]) == [expected]
+        assert read(percept, [scene], [picture]) == [expected]
 
 
 def test_labelled_scenes_are_what_the_training_reads() -> None:
