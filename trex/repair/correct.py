@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -16,13 +15,10 @@ from trex.repair.files import Array, flags, ints, read_arrays, write_arrays
 from trex.repair.folder import PARTS
 from trex.repair.results import (
     BEFORE,
-    RULES,
     SWEEP,
     ZERO,
     Compared,
     CorrectResult,
-    Rules,
-    Scenario,
     Tuned,
     compared,
 )
@@ -31,13 +27,6 @@ from trex.repair.steps import Folder
 from trex.repair.weights import PREFIX, state_of, stored
 
 EPOCH = "epoch"  # in a model's part
-
-
-class Model(NamedTuple):
-    """A tuned model: what it has right of each test, and the epoch whose weights it has, if one was chosen."""
-
-    right: Right
-    epoch: int | None
 
 
 def correct(folder: Folder, loaded: object, progress: Progress) -> None:
@@ -61,8 +50,7 @@ def correct(folder: Folder, loaded: object, progress: Progress) -> None:
         compared=[],
     )
     if scenarios:
-        bench = open_bench(progress)
-        result = Correction(folder, bench, RULES[kind], scenarios, place, progress).all(result)
+        result = _tuned(folder, open_bench(progress), place, progress, result)
     folder.finish("correct", result)
 
 
@@ -74,83 +62,70 @@ def correct_and_measure(folder: Folder, loaded: object, progress: Progress) -> N
         measure(folder, loaded, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
-    """Every model of every seed, each in a part of its own until the step is finished."""
+def _tuned(
+    folder: Folder, bench: Bench, place: Path, progress: Progress, empty: CorrectResult
+) -> CorrectResult:
+    """Every model of every seed tuned and judged, each in a part of its own until the step is finished."""
+    wanted, before = folder.query.correct, bench.before()
+    total = wanted.seeds * (len(wanted.lambdas) + len(bench.plan.controls))
+    tuned: list[Tuned] = []
+    chosen: list[float | None] = []
+    rows: list[Compared] = []
 
-    folder: Folder
-    bench: Bench
-    rules: Rules
-    scenarios: list[Scenario]
-    place: Path
-    progress: Progress
-
-    def all(self, empty: CorrectResult) -> CorrectResult:
-        """Tunes and judges them."""
-        wanted, bench = self.folder.query.correct, self.bench
-        before = bench.before()
-        total = wanted.seeds * (len(wanted.lambdas) + len(bench.plan.controls))
-        tuned: list[Tuned] = []
-        chosen: list[float | None] = []
-        rows: list[Compared] = []
-
-        def carry_out(kind: str, weight: float) -> Right:
-            self.progress("models tuned", len(tuned), total)
-            model = self._model(seed, kind, weight)
-            counts = _counts(model.right)
-            tuned.append(Tuned(seed=seed, kind=kind, weight=weight, right=counts, epoch=model.epoch))
-            return model.right
-
-        for seed in range(wanted.seeds):
-            sweep = {weight: carry_out(SWEEP, weight) for weight in wanted.lambdas}
-            best = choose(bench.plan, tuned[-len(sweep) :], wanted.loss)
-            chosen.append(best)
-            if best is None:
-                continue
-            controls = {kind: carry_out(kind, best) for kind in bench.plan.controls}
-            self._keep(seed, best)
-            rows += comparisons(seed, sweep[best], {BEFORE: before, ZERO: sweep[0.0], **controls}, bench)
-        self.progress("models tuned", total, total)
-        return empty.model_copy(
-            update={
-                "before": Tuned(seed=0, kind=BEFORE, weight=0.0, right=_counts(before)),
-                "tuned": tuned,
-                "chosen": chosen,
-                "compared": rows,
-                "has_singles": "single" in bench.plan.controls,
-                "epochs": wanted.epochs,
-                "epoch_by": bench.plan.epoch_by,
-            }
-        )
-
-    def _model(self, seed: int, kind: str, weight: float) -> Model:
-        """The tuned model as its weights are stored."""
-        stem = self.place / PARTS / f"{kind}-{seed}-{weight!r}"
-        path = self._part(seed, kind, weight)
+    def carry_out(kind: str, weight: float) -> Right:
+        progress("models tuned", len(tuned), total)
+        path = _part(place, seed, kind, weight)
         if not path.exists():
-            network, epoch = self.bench.tuned(kind, weight, seed, stem)
-            arrays: dict[str, Array] = {**self.bench.right(network), **stored(network)}
+            network, epoch = bench.tuned(kind, weight, seed, path.with_name(f"{kind}-{seed}-{weight!r}"))
+            arrays: dict[str, Array] = {**bench.right(network), **stored(network)}
             write_arrays(path, arrays if epoch is None else {**arrays, EPOCH: np.array([epoch])})
-        return _read(path)
+        right, epoch = _read(path)
+        tuned.append(Tuned(seed=seed, kind=kind, weight=weight, right=_counts(right), epoch=epoch))
+        return right
 
-    def _part(self, seed: int, kind: str, weight: float) -> Path:
-        return self.place / PARTS / f"{kind}-{seed}-{weight!r}.model.safetensors"
-
-    def _keep(self, seed: int, weight: float) -> None:
-        """Write the chosen weights of a seed with their card."""
-        path = self._part(seed, SWEEP, weight)
-        model, counts = _read(path), _counts(_read(path).right)
-        card = {
-            **self.bench.card(),
-            "settings": self.folder.query.model_dump(mode="json"),
-            "seed": seed,
-            "lambda": weight,
-            "scenarios": [each.model_dump() for each in self.scenarios],
-            "right": {name: list(counts[name]) for name in self.rules.tests},
+    for seed in range(wanted.seeds):
+        sweep = {weight: carry_out(SWEEP, weight) for weight in wanted.lambdas}
+        best = choose(bench.plan, tuned[-len(sweep) :], wanted.loss)
+        chosen.append(best)
+        if best is None:
+            continue
+        controls = {kind: carry_out(kind, best) for kind in bench.plan.controls}
+        _keep(folder, bench, place, empty, seed, best)
+        rows += comparisons(seed, sweep[best], {BEFORE: before, ZERO: sweep[0.0], **controls}, bench)
+    progress("models tuned", total, total)
+    return empty.model_copy(
+        update={
+            "before": Tuned(seed=0, kind=BEFORE, weight=0.0, right=_counts(before)),
+            "tuned": tuned,
+            "chosen": chosen,
+            "compared": rows,
+            "has_singles": "single" in bench.plan.controls,
+            "epochs": wanted.epochs,
+            "epoch_by": bench.plan.epoch_by,
         }
-        if model.epoch is not None:
-            card[EPOCH] = model.epoch
-        write_safetensors(self.place / f"model-{seed}.safetensors", state_of(read_arrays(path)), card)
+    )
+
+
+def _part(place: Path, seed: int, kind: str, weight: float) -> Path:
+    return place / PARTS / f"{kind}-{seed}-{weight!r}.model.safetensors"
+
+
+def _keep(folder: Folder, bench: Bench, place: Path, found: CorrectResult, seed: int, weight: float) -> None:
+    """Write the chosen weights of a seed with their card."""
+    path = _part(place, seed, SWEEP, weight)
+    right, epoch = _read(path)
+    counts = _counts(right)
+    card = {
+        **bench.card(),
+        "settings": folder.query.model_dump(mode="json"),
+        "seed": seed,
+        "lambda": weight,
+        "scenarios": [each.model_dump() for each in found.corrected],
+        "right": {name: list(counts[name]) for name in found.rules.tests},
+    }
+    if epoch is not None:
+        card[EPOCH] = epoch
+    write_safetensors(place / f"model-{seed}.safetensors", state_of(read_arrays(path)), card)
 
 
 def choose(plan: Plan, sweep: list[Tuned], loss: float) -> float | None:
@@ -176,10 +151,11 @@ def comparisons(seed: int, chosen: Right, others: Mapping[str, Right], bench: Be
                 yield compared(seed, against, test, (chosen[test], other[test]), bench.clusters(test))
 
 
-def _read(path: Path) -> Model:
+def _read(path: Path) -> tuple[Right, int | None]:
+    """What a tuned model has right of each test, and the epoch whose weights it has, if one was chosen."""
     found = read_arrays(path)
     epoch = int(ints(found.pop(EPOCH))[0]) if EPOCH in found else None
-    return Model({name: flags(array) for name, array in found.items() if not name.startswith(PREFIX)}, epoch)
+    return {name: flags(array) for name, array in found.items() if not name.startswith(PREFIX)}, epoch
 
 
 def _counts(right: Right) -> dict[str, tuple[int, int]]:

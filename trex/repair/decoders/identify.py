@@ -15,7 +15,7 @@ import numpy as np
 from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
 from trex.foundation.words import counted
-from trex.inference.repair.perturbation import NOISES, Perturbation, nearest_rows, perturbation
+from trex.inference.repair.perturbation import NOISES, nearest_rows, perturbation
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet
 from trex.repair.decoders.loaded import Folder, Loaded, Stream, answers, check_enough, pictures_of
@@ -120,24 +120,23 @@ def grow(folder: Folder, loaded: Loaded) -> Work:
     learning = check_enough(query, loaded)
 
     def carry_out(place: Path, progress: Progress) -> IdentifyResult:
-        noise = perturbation(wanted.noise, wanted.concentration, wanted.scale)
         rows = np.sort(stream(query.seed, Stream.CHOSEN).permutation(learning)[: wanted.seeds])
         held = np.sort(
             stream(query.seed, Stream.CHOSEN, 1).permutation(len(loaded.test.images))[: wanted.held_out]
         )
         compared = list(_compared(folder, loaded, learning, place / PARTS))
-        grow = _Grow(folder, loaded, noise, place / PARTS)
-        grown, counts = grow.all(loaded.train, rows, Stream.IDENTIFY, progress)
+        parts = place / PARTS
+        grown, counts = _grown(folder, loaded, loaded.train, rows, Stream.IDENTIFY, parts, progress)
         kept = np.sort(stream(query.seed, Stream.CHOSEN, 2).permutation(len(grown.rows))[: wanted.most])
         grown = grown.at(kept)
-        held_out, _ = grow.all(loaded.test, held, Stream.HELD_OUT, progress)
+        held_out, _ = _grown(folder, loaded, loaded.test, held, Stream.HELD_OUT, parts, progress)
         write_arrays(place / GROWN, vars(grown))
         write_arrays(place / HELD, vars(held_out))
         decodings, wrong, wrong_new, plain_wrong = map(int, counts)
         return IdentifyResult(
             seeds=len(rows),
             seeds_plain_wrong=plain_wrong,
-            grown=NoiseCount(noise=noise.noise, decodings=decodings, wrong=wrong, wrong_new=wrong_new),
+            grown=NoiseCount(noise=wanted.noise, decodings=decodings, wrong=wrong, wrong_new=wrong_new),
             kept=len(grown.rows),
             kept_new=int((~grown.plain_wrong).sum()),
             held_out=len(held_out.rows),
@@ -147,55 +146,52 @@ def grow(folder: Folder, loaded: Loaded) -> Work:
     return carry_out
 
 
-@dataclass(frozen=True, eq=False)
-class _Grow:
-    folder: Folder
-    loaded: Loaded
-    noise: Perturbation
-    parts: Path
+def _grown(
+    folder: Folder, loaded: Loaded, data: DataSet, rows: Ints, key: int, parts: Path, progress: Progress
+) -> tuple[Mistakes, Ints]:
+    """Mistakes of all these pictures of a split, part by part, and the counts of all decodings."""
+    found = []
+    for start in range(0, len(rows), CHUNK):
+        path = parts / f"{data.split}-{start:07}.safetensors"
+        if not path.exists():
+            write_arrays(path, _part(folder.query, loaded, data, rows[start : start + CHUNK], key))
+        found.append(read_arrays(path))
+        progress(f"{data.split} pictures perturbed", min(start + CHUNK, len(rows)), len(rows))
+    joined = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    counts = ints(joined.pop("counts")).reshape(-1, 4).sum(axis=0)
+    return mistakes_in(joined), counts
 
-    def all(self, data: DataSet, rows: Ints, key: int, progress: Progress) -> tuple[Mistakes, Ints]:
-        """Mistakes of all these pictures of a split, part by part, and the counts of all decodings."""
-        found = []
-        for start in range(0, len(rows), CHUNK):
-            path = self.parts / f"{data.split}-{start:07}.safetensors"
-            if not path.exists():
-                write_arrays(path, self._chunk(data, rows[start : start + CHUNK], key))
-            found.append(read_arrays(path))
-            progress(f"{data.split} pictures perturbed", min(start + CHUNK, len(rows)), len(rows))
-        joined = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-        counts = ints(joined.pop("counts")).reshape(-1, 4).sum(axis=0)
-        return mistakes_in(joined), counts
 
-    def _chunk(self, data: DataSet, rows: Ints, key: int) -> dict[str, Array]:
-        wanted, seed = self.folder.query.identify, self.folder.query.seed
-        labels = data.labels[rows].astype(np.int64)
-        codes = self.loaded.generator.encode(pictures_of(data, rows))
-        is_plain_wrong = self._answers(codes.mean) != labels
-        steps = np.stack(
-            [
-                self.noise.draw(stream(seed, key, int(row)), deviation, wanted.draws)
-                for row, deviation in zip(rows, codes.deviation, strict=True)
-            ]
-        )  # (n, draws, d)
-        perturbed = codes.mean[:, None] + steps
-        given = self._answers(perturbed.reshape(-1, steps.shape[2])).reshape(len(rows), -1)
-        wrong = given != labels[:, None]
-        nearest = [nearest_rows(steps[i], np.flatnonzero(wrong[i]), wanted.cap) for i in range(len(rows))]
-        of = np.repeat(np.arange(len(rows)), [len(each) for each in nearest])
-        draw = np.concatenate(nearest).astype(np.int64)
-        n_new = int(wrong[~is_plain_wrong].sum())
-        return {
-            "codes": perturbed[of, draw],
-            "rows": rows[of],
-            "labels": labels[of],
-            "answers": given[of, draw],
-            "plain_wrong": is_plain_wrong[of],
-            "counts": np.array([wrong.size, int(wrong.sum()), n_new, int(is_plain_wrong.sum())], np.int64),
-        }
+def _part(query: DecoderQuery, loaded: Loaded, data: DataSet, rows: Ints, key: int) -> dict[str, Array]:
+    wanted, labels = query.identify, data.labels[rows].astype(np.int64)
+    noise = perturbation(wanted.noise, wanted.concentration, wanted.scale)
+    codes = loaded.generator.encode(pictures_of(data, rows))
+    is_plain_wrong = _answers(loaded, codes.mean) != labels
+    steps = np.stack(
+        [
+            noise.draw(stream(query.seed, key, int(row)), deviation, wanted.draws)
+            for row, deviation in zip(rows, codes.deviation, strict=True)
+        ]
+    )  # (n, draws, d)
+    perturbed = codes.mean[:, None] + steps
+    given = _answers(loaded, perturbed.reshape(-1, steps.shape[2])).reshape(len(rows), -1)
+    wrong = given != labels[:, None]
+    nearest = [nearest_rows(steps[i], np.flatnonzero(wrong[i]), wanted.cap) for i in range(len(rows))]
+    of = np.repeat(np.arange(len(rows)), [len(each) for each in nearest])
+    draw = np.concatenate(nearest).astype(np.int64)
+    n_new = int(wrong[~is_plain_wrong].sum())
+    return {
+        "codes": perturbed[of, draw],
+        "rows": rows[of],
+        "labels": labels[of],
+        "answers": given[of, draw],
+        "plain_wrong": is_plain_wrong[of],
+        "counts": np.array([wrong.size, int(wrong.sum()), n_new, int(is_plain_wrong.sum())], np.int64),
+    }
 
-    def _answers(self, codes: Floats) -> Ints:
-        return answers(self.loaded.model.module, self.loaded.generator.decode(codes))
+
+def _answers(loaded: Loaded, codes: Floats) -> Ints:
+    return answers(loaded.model.module, loaded.generator.decode(codes))
 
 
 def _compared(folder: Folder, loaded: Loaded, learning: Ints, parts: Path) -> Iterator[NoiseCount]:

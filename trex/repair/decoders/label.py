@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -145,17 +143,6 @@ class VoteResult(Found):
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class Ballot:
-    """Items with the votes on them, the names of the classes, and who voted."""
-
-    items: Items
-    votes: Votes
-    names: tuple[str, ...]
-    who: str
-    without: tuple[str, ...] = ()
-
-
 def judge(folder: Folder, loaded: Loaded, voters: Voters) -> tuple[Fields, Work]:
     """The step, with a committee of five networks or the votes of people; InputError for votes that are not usable."""
     items = read_items(folder.require("pictures") / ITEMS)
@@ -177,7 +164,7 @@ def _by_committee(folder: Folder, loaded: Loaded, items: Items) -> tuple[Fields,
         rows = np.flatnonzero(labels >= 0)
         write_arrays(place / SINGLES, {"rows": singled[rows], "labels": labels[rows]})
         votes = Votes(table, tuple(name for name, _ in members_for(loaded.train.picture)), "")
-        return _counted(folder, place, Ballot(items, votes, loaded.model.labels, NAME))
+        return _counted(folder, place, items, votes, NAME)
 
     return {"voters": "committee"}, carry_out
 
@@ -190,9 +177,8 @@ def _by_people(folder: Folder, loaded: Loaded, items: Items, voters: Voters) -> 
         kept = [k for k, name in enumerate(mine.annotators) if name not in without]
         _check_related(mine.table[:, kept], items, path)
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
-    ballot = Ballot(items, votes, loaded.model.labels, who, without)
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}
-    return given, lambda place, progress: _counted(folder, place, ballot)
+    return given, lambda place, progress: _counted(folder, place, items, votes, who, without)
 
 
 def training_of(folder: Folder, data: DataSet, parts: Path) -> CommitteeTraining:
@@ -224,32 +210,30 @@ def _check_related(table: Ints, items: Items, path: Path) -> None:
         )
 
 
-def _counted(folder: Folder, place: Path, ballot: Ballot) -> VoteResult:
-    distilled = folder.found("distill", DistillResult)
-    write_arrays(place / TABLE, {"votes": ballot.votes.table})
-    return count(ballot, [each.number for each in distilled.components])
-
-
-def count(ballot: Ballot, numbers: Sequence[int]) -> VoteResult:
-    """The result of the votes for these components."""
-    items, table = ballot.items, ballot.votes.table
+def _counted(
+    folder: Folder, place: Path, items: Items, votes: Votes, who: str, without: tuple[str, ...] = ()
+) -> VoteResult:
+    """The result of the votes, for each component."""
+    distilled, table = folder.found("distill", DistillResult), votes.table
+    names = distilled.classes
+    write_arrays(place / TABLE, {"votes": table})
     labels = picture_labels(table)
     is_drawn = (items.component != NOT) & (items.first == NOT)
     components = []
-    for number in numbers:
+    for number in (each.number for each in distilled.components):
         rows = is_drawn & (items.component == number)
-        components.append(_labelled(number, verdict(labels[rows], items.answer[rows]), ballot.names))
+        components.append(_labelled(number, verdict(labels[rows], items.answer[rows]), names))
     in_scenario = np.isin(items.component, [each.number for each in components if each.is_scenario])
     return VoteResult(
-        who=ballot.who,
-        voters=_voters(ballot.votes, items),
-        without=list(ballot.without),
+        who=who,
+        voters=_voters(votes, items),
+        without=list(without),
         none=int((labels[is_drawn] == NONE).sum()),
         undecided=int((labels[is_drawn] == MISSING).sum()),
         scenario=_agreement(table[is_drawn & in_scenario]),
         other=_agreement(table[is_drawn & ~in_scenario]),
         all=_agreement(table[is_drawn]),
-        chance=chance_agreement(len(ballot.votes.annotators), len(ballot.names)),
+        chance=chance_agreement(len(votes.annotators), len(names)),
         alpha=krippendorff(table[is_drawn]),
         components=components,
     )
