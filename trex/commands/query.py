@@ -79,7 +79,7 @@ def check(options: CheckOptions, session: Session) -> QueryCheck | Printed:
     if options.query is not None and is_question(str(options.query)):
         from trex.commands.shell.question import read_question
 
-        names = [name for name in options.model_fields_set if name != "query"]
+        names = [name for name in CheckOptions.model_fields if name != "query"]
         options.refuse(names, "a question alone is read, without a query or a model")
         return read_question(str(options.query))
     from trex.finding.check import check_plan

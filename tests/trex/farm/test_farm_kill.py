@@ -299,7 +299,7 @@ def test_a_lease_that_no_clock_reaches_is_refused_before_the_queue_is_touched(
     """Planted bug: it went into the queue, which then counted as damaged."""
     (entry,) = add(tmp_path, [CHAINS])
     result = trex("queue", "run", "--runs", tmp_path / "runs", "--until-empty", "--lease", lease)
-    assert result.exit_code == 2 and "--lease" in result.stderr and "86400" in result.stderr
+    assert result.exit_code == 2 and "--lease" in result.stderr and "give 2 to 86,400" in result.stderr
     assert queue.entries(tmp_path / "runs") == [entry]
 
 
