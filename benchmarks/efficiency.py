@@ -201,7 +201,7 @@ def cost_of_effective(results: Results, spent: float) -> Figures:
 
 def least_ess(results: Results) -> float | None:
     """The least effective size of the informative diagnoses; None if there is none, or one of them has none."""
-    known = [one.ess for one in results.conclusion.diagnoses if one.is_informative]
+    known = [diagnosis.ess for diagnosis in results.conclusion.diagnoses if diagnosis.is_informative]
     return min(known) if known and all(map(math.isfinite, known)) else None
 
 

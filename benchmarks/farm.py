@@ -106,8 +106,8 @@ def _renders_within(piece: Piece, end: float) -> float:
 def _gaps(pieces: list[Piece]) -> Iterator[float]:
     """The seconds from the end of each segment to the beginning of the next on the same worker."""
     ordered = sorted(pieces, key=lambda piece: piece.begin)
-    for one, following in itertools.pairwise(ordered):
-        yield following.begin - one.end
+    for item, following in itertools.pairwise(ordered):
+        yield following.begin - item.end
 
 
 @contextmanager
@@ -129,15 +129,15 @@ def _warm_farm(place: Path, workers: int) -> Iterator[Path]:
 def _carried_out(runs: Path, *overrides: str) -> list[Piece]:
     """Queue the query once with each override, wait for their end; the pieces of work that were done for them."""
     found = queue_requests([runs.parent / "query.toml"], (), [(override,) for override in overrides])
-    added = [one.entry for one in queue_add.add(runs, found, 0, time.time())]
-    for one in added:
-        _wait(lambda one=one: entry(runs, one.id).state in ("done", "failed"))  # type: ignore[misc]
-        assert entry(runs, one.id).state == "done", entry(runs, one.id).why
+    added = [element.entry for element in queue_add.add(runs, found, 0, time.time())]
+    for item in added:
+        _wait(lambda element=item: entry(runs, element.id).state in ("done", "failed"))  # type: ignore[misc]
+        assert entry(runs, item.id).state == "done", entry(runs, item.id).why
     return [
         piece
         for path in (runs / "logs").glob("worker-*.jsonl")
         for line in path.read_text(encoding="utf-8").splitlines()
-        for piece in _pieces(json.loads(line), {one.folder for one in added})
+        for piece in _pieces(json.loads(line), {element.folder for element in added})
     ]
 
 

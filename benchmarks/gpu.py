@@ -42,7 +42,7 @@ def per_second(device: str, look: str) -> None:
             for processes in PROCESSES
         ]
         with ThreadPoolExecutor(len(PROCESSES)) as threads:  # all start and compile at once
-            list(threads.map(lambda one: one.render(scenes[:16]), renderers))
+            list(threads.map(lambda item: item.render(scenes[:16]), renderers))
         for processes, renderer in zip(PROCESSES, renderers, strict=True):
             done, begin = 0, time.monotonic()
             while time.monotonic() - begin < LEAST_S:
@@ -54,8 +54,8 @@ def per_second(device: str, look: str) -> None:
 def difference(device: str, look: str) -> None:
     """The mean difference of a channel from the CPU's picture, of 255; and the share of other mask pixels."""
     scenes = prior_scenes(COMPARED)
-    with BlenderRenderer(look, device) as one, BlenderRenderer(look, "cpu") as other:
-        pairs = list(zip(one.render(scenes), other.render(scenes), strict=True))
+    with BlenderRenderer(look, device) as renderer, BlenderRenderer(look, "cpu") as other:
+        pairs = list(zip(renderer.render(scenes), other.render(scenes), strict=True))
     pixels = [np.abs(a.pixels.astype(int) - b.pixels).mean() for a, b in pairs]
     show(f"gpu.{device}.difference.{look}", float(np.mean(pixels)), "of 255, from the CPU's pictures")
     show(

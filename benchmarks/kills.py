@@ -104,8 +104,8 @@ class Bench:
     def check(self, holds: bool, problem: str) -> None:
         """Keep the problem if this does not hold."""
         if not holds:
-            said = self.log.read_text(encoding="utf-8", errors="replace")[-300:].replace("\n", " | ")
-            self.problems.append(f"{problem}; it said: {said}")
+            text = self.log.read_text(encoding="utf-8", errors="replace")[-300:].replace("\n", " | ")
+            self.problems.append(f"{problem}; it said: {text}")
             note(f"PROBLEM: {self.problems[-1]}")
 
     def compare(self, task: Task, place: Path, wanted: Mapping[str, bytes]) -> None:

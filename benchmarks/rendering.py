@@ -96,8 +96,8 @@ def answers(picture: Picture) -> list[int]:
     """The shipped model's answers to all questions, as indices."""
     image = picture.pixels[None].astype(np.float32) / 255
     model = load_model("shipped")
-    asked = (Question(text, tuple(ProgramStep(*step) for step in parse(text))) for text in QUESTIONS)
-    return [int(model.bind(question).log_probs(image)[0].argmax()) for question in asked]
+    questions = (Question(text, tuple(ProgramStep(*step) for step in parse(text))) for text in QUESTIONS)
+    return [int(model.bind(question).log_probs(image)[0].argmax()) for question in questions]
 
 
 def scoring(repeats: int = 50) -> None:

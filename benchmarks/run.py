@@ -49,18 +49,18 @@ def main(words: list[str]) -> None:
     parser.add_argument(
         "--seeds", type=int, help=f"of nuts ({SEEDS} if not given) and efficiency ({searches.SEEDS})"
     )
-    asked = parser.parse_args(words)
-    unknown = [name for name in asked.names if name not in PARTS]
+    arguments = parser.parse_args(words)
+    unknown = [name for name in arguments.names if name not in PARTS]
     if unknown:
         sys.exit(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    if asked.seeds is not None and asked.seeds < 1:
-        sys.exit(f"--seeds {asked.seeds} is not possible; give 1 or more")
+    if arguments.seeds is not None and arguments.seeds < 1:
+        sys.exit(f"--seeds {arguments.seeds} is not possible; give 1 or more")
     of_seeds = {
-        "nuts": partial(nuts, asked.seeds or SEEDS),
-        "efficiency": partial(efficiency, asked.seeds or searches.SEEDS),
+        "nuts": partial(nuts, arguments.seeds or SEEDS),
+        "efficiency": partial(efficiency, arguments.seeds or searches.SEEDS),
     }
     for name, part in (PARTS | of_seeds).items():
-        if not asked.names or name in asked.names:
+        if not arguments.names or name in arguments.names:
             part()
 
 

@@ -145,7 +145,7 @@ def confirmed(scenes: Sequence[Scene], plan: Plan) -> list[Scene]:
             scorer = Scorer(renderer, plan.bound, draws=partial(draws, n=n))
             scored = scorer.score(scenes)
             scenes = [
-                one for one, row in zip(scenes, scored, strict=True) if plan.target.is_hit(row.log_probs)
+                scene for scene, row in zip(scenes, scored, strict=True) if plan.target.is_hit(row.log_probs)
             ]
     finally:
         renderer.close()

@@ -24,17 +24,17 @@ def make_mesh(name: str, mesh: Mesh) -> bpy.types.Mesh:
 
     Raises InputError where Blender would have to repair the mesh (a face or an edge given twice).
     """
-    made = bpy.data.meshes.new(name)
-    made.from_pydata(mesh.vertices.tolist(), [], [list(face) for face in mesh.faces])
-    if made.validate():
-        bpy.data.meshes.remove(made)
+    built = bpy.data.meshes.new(name)
+    built.from_pydata(mesh.vertices.tolist(), [], [list(face) for face in mesh.faces])
+    if built.validate():
+        bpy.data.meshes.remove(built)
         raise InputError(
             f"mesh {name!r} has faces that Blender cannot use; remove doubled faces, export it again"
         )
-    made.shade_smooth()
+    built.shade_smooth()
     if mesh.corner_normals is None:
-        made.set_sharp_from_angle(angle=math.radians(SHARP_DEG))
+        built.set_sharp_from_angle(angle=math.radians(SHARP_DEG))
     else:
-        made.normals_split_custom_set(np.asarray(mesh.corner_normals, dtype=np.float32).tolist())
-    made.update()
-    return made
+        built.normals_split_custom_set(np.asarray(mesh.corner_normals, dtype=np.float32).tolist())
+    built.update()
+    return built

@@ -18,15 +18,15 @@ NOUNS = {"cube": ["cube", "block"], "sphere": ["sphere", "ball"], "cylinder": ["
 def make_assets(folder: Path = FOLDER) -> list[Path]:
     """Writes shapes, cards, base scene and manifest; returns the paths written."""
     (folder / "shapes").mkdir(parents=True, exist_ok=True)
-    made = []
+    paths = []
     for name, mesh in shapes().items():
         obj, card = folder / "shapes" / f"{name}.obj", folder / "shapes" / f"{name}.toml"
         write_obj(mesh, obj, f"{name}, half extent 1, made by blender_assets/make_shapes.py ({LICENCE})")
         card.write_text(card_text(name), encoding="utf-8")
-        made += [obj, card]
-    made.append(_make_blend(folder))
-    _write_manifest(folder, made)
-    return [*made, folder / MANIFEST.name]
+        paths += [obj, card]
+    paths.append(_make_blend(folder))
+    _write_manifest(folder, paths)
+    return [*paths, folder / MANIFEST.name]
 
 
 def card_text(name: str) -> str:
@@ -55,10 +55,10 @@ def _make_blend(folder: Path) -> Path:
     return path
 
 
-def _write_manifest(folder: Path, made: list[Path]) -> None:
+def _write_manifest(folder: Path, paths: list[Path]) -> None:
     rows = {
         str(path.relative_to(folder)): {"sha256": sha256(path), "made_by": MADE_BY, "licence": LICENCE}
-        for path in sorted(made)
+        for path in sorted(paths)
     }
     text = json.dumps({"files": rows}, indent=2) + "\n"
     (folder / MANIFEST.name).write_text(text, encoding="utf-8")

@@ -64,10 +64,10 @@ def make_base_scene(path: Path) -> None:
 
 
 def _add(name: str, data: bpy.types.ID | None, location: Vec3 = (0.0, 0.0, 0.0)) -> bpy.types.Object:
-    made = bpy.data.objects.new(name, data)
-    made.location = location
-    bpy.context.scene.collection.objects.link(made)
-    return made
+    built = bpy.data.objects.new(name, data)
+    built.location = location
+    bpy.context.scene.collection.objects.link(built)
+    return built
 
 
 def _track(thing: bpy.types.Object, target: bpy.types.Object) -> None:
@@ -89,17 +89,17 @@ def _add_camera(target: bpy.types.Object) -> None:
 def _add_lamp(lamp: Lamp, target: bpy.types.Object) -> None:
     data = bpy.data.lights.new(lamp.name, "AREA")
     data.shape, data.size, data.energy, data.color = "SQUARE", lamp.size, lamp.energy, lamp.color
-    made = _add(lamp.name, data, lamp.location)
-    made.visible_camera = False
-    _track(made, target)
+    built = _add(lamp.name, data, lamp.location)
+    built.visible_camera = False
+    _track(built, target)
 
 
 def _add_sun() -> None:
     data = bpy.data.lights.new("Sun", "SUN")
     data.energy, data.angle = SUN_ENERGY, SUN_ANGLE
-    made = _add("Sun", data, SUN_LOCATION)
-    made.rotation_euler = SUN_ROTATION
-    made.visible_camera = False
+    built = _add("Sun", data, SUN_LOCATION)
+    built.rotation_euler = SUN_ROTATION
+    built.visible_camera = False
 
 
 def wall_curve(rows: int) -> NDArray[np.float64]:

@@ -105,9 +105,9 @@ class ExtensionPoint(Generic[T]):
 
     def _checked(self, point: Installed) -> list[T]:
         things = _each(point.load())
-        good = [one for one in things if isinstance(one, self.of)]
+        good = [thing for thing in things if isinstance(thing, self.of)]
         if len(good) < len(things):
-            strange = next(one for one in things if not isinstance(one, self.of))
+            strange = next(thing for thing in things if not isinstance(thing, self.of))
             raise InputError(
                 f"{point.source} is a {type(strange).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
             )
@@ -115,7 +115,7 @@ class ExtensionPoint(Generic[T]):
 
 
 def _add(found: dict[str, T], what: str, source: str, things: Sequence[T]) -> None:
-    names = [getattr(one, "name", "") for one in things]
+    names = [getattr(thing, "name", "") for thing in things]
     for name in names:
         if name in found or names.count(name) > 1:
             raise InputError(f"{source} declares {what} {name!r}, which already exists; rename one of them")

@@ -41,7 +41,7 @@ def parse_toml(text: str, where: str) -> Mapping[str, object]:
             raise RecursionError
         table = tomllib.loads(text.removeprefix(BYTE_ORDER_MARK), parse_float=finite_number)
         check_depth(table)
-        if any(isinstance(one, int) and abs(one) >= 10**DIGITS for one in numbers_in(table)):
+        if any(isinstance(number, int) and abs(number) >= 10**DIGITS for number in numbers_in(table)):
             raise ValueError(
                 f"a number has more than {DIGITS} digits"
             )  # in another base: tomllib bounds decimal ones
@@ -71,8 +71,8 @@ def numbers_in(value: object) -> Iterator[int | float]:
     if isinstance(value, int | float):
         yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield from numbers_in(one)
+    for item in inner:
+        yield from numbers_in(item)
 
 
 def _inside(value: object) -> list[object]:

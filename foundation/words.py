@@ -15,9 +15,9 @@ STEPS_S = ((120, 5), (3600, 60), (36_000, 600))
 LARGEST_STEP_S = 3600
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, text: str, many: str = "") -> str:
     """The number with its noun: "1 scene", "2 scenes", "10,000 draws"; `many` is an irregular plural."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {text if number == 1 else many or text + 's'}"
 
 
 def capitalized(text: str) -> str:
@@ -32,11 +32,11 @@ def with_article(words: str) -> str:
 
 def span(seconds: float) -> str:
     """A duration in words: "3 h 05 min", "2 min 10 s", "40 s"."""
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, number = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    return f"{minutes} min {number:02} s" if minutes else f"{number} s"
 
 
 def rough_span(seconds: float) -> str:

@@ -68,7 +68,7 @@ def _mean(scored: Sequence[Scored]) -> Scored:
     """The log of the mean probabilities, and the first picture."""
     if len(scored) == 1:
         return scored[0]
-    rows = np.stack([one.log_probs for one in scored])  # (r, K)
+    rows = np.stack([item.log_probs for item in scored])  # (r, K)
     return Scored(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), scored[0].picture)
 
 

@@ -199,7 +199,7 @@ def looks(graph: nx.DiGraph, index: int) -> tuple[Condition, ...]:
         return (*nouns, Condition(seen, "seen", seen, (term,)))
     other = [has(name, graph.nodes[hider][name]) for name in ("size", "shape")]
     words = f"{seen} by {noun_words(other)}"
-    terms = tuple(term for one in other for term in one.terms)
+    terms = tuple(term for condition in other for term in condition.terms)
     return (*nouns, Condition(words, "seen", words, (term,), (Term("hides", low=0.0),), terms))
 
 
@@ -215,46 +215,48 @@ def is_true(name: str) -> Term:
 
 def noun_words(conditions: Iterable[Condition]) -> str:
     """The object that conditions speak of: "a small metal cylinder", "an object"."""
-    named = {one.key.split()[0]: one.words for one in conditions if one.part == "noun"}
+    named = {
+        condition.key.split()[0]: condition.words for condition in conditions if condition.part == "noun"
+    }
     words = [named[name] for name in ORDER if name in named]
     return with_article(" ".join(words if "shape" in named else [*words, "object"]))
 
 
 def part_words(conditions: Iterable[Condition], part: Part) -> list[str]:
     """The words of all conditions of one part, joined; no words if there are none."""
-    words = [one.words for one in conditions if one.part == part]
+    words = [condition.words for condition in conditions if condition.part == part]
     return [" and ".join(words)] if words else []
 
 
 def object_rows(facts: Facts, conditions: Sequence[Condition]) -> Bools:
     """(n, m): which conditions hold for each of the n objects of a scene."""
     graph, n = scene_graph(facts), len(facts.scene.objects)
-    rows = [[one.holds(graph, i) for one in conditions] for i in range(n)]
+    rows = [[condition.holds(graph, i) for condition in conditions] for i in range(n)]
     return np.array(rows, dtype=np.bool_).reshape(n, len(conditions))
 
 
 def scene_row(facts: Facts, conditions: Sequence[Condition]) -> Bools:
     """(1, m): which conditions hold for a scene."""
     known = scene_facts(facts.scene)
-    return np.array([[_all(one.terms, known) for one in conditions]], dtype=np.bool_)
+    return np.array([[_all(condition.terms, known) for condition in conditions]], dtype=np.bool_)
 
 
-def question_rows(facts: Facts, asked: Sequence[Asked], conditions: Sequence[Condition]) -> Bools:
+def question_rows(facts: Facts, request: Sequence[Asked], conditions: Sequence[Condition]) -> Bools:
     """(q, m): which conditions hold for each of q questions about a scene."""
     of_scene = scene_facts(facts.scene)
     rows = [
-        [_all(one.terms, of_scene if one.part == "scene" else known) for one in conditions]
-        for known in map(question_facts, asked)
+        [_all(condition.terms, of_scene if condition.part == "scene" else known) for condition in conditions]
+        for known in map(question_facts, request)
     ]
     return np.array(rows, dtype=np.bool_).reshape(len(rows), len(conditions))
 
 
-def question_facts(asked: Asked) -> Known:
+def question_facts(request: Asked) -> Known:
     """A question as facts: how often its program has each function and each word, what it asks, its true answer."""
-    facts: dict[str, str | float] = {"asks": asked.program[-1].function}
-    if asked.truth.isdecimal():
-        facts["truth"] = int(asked.truth)
-    for step in asked.program:
+    facts: dict[str, str | float] = {"asks": request.program[-1].function}
+    if request.truth.isdecimal():
+        facts["truth"] = int(request.truth)
+    for step in request.program:
         for name in {step.function, " ".join((step.function, *step.value_inputs))}:
             facts[name] = float(facts.get(name, 0)) + 1
     return facts

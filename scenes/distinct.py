@@ -17,22 +17,22 @@ RULE = (
 Categories = Counter[tuple[str, str, str, str]]
 
 
-def are_distinct(one: Scene, other: Scene) -> bool:
+def are_distinct(scene: Scene, other: Scene) -> bool:
     """Whether two scenes are distinct under RULE."""
-    most = max(len(one.objects), len(other.objects))
+    most = max(len(scene.objects), len(other.objects))
     needed = min(DIFFERENT, most)
-    if most - (_categories(one) & _categories(other)).total() >= needed:  # even if all positions matched
+    if most - (_categories(scene) & _categories(other)).total() >= needed:  # even if all positions matched
         return True
-    return most - in_common(one, other) >= needed
+    return most - in_common(scene, other) >= needed
 
 
-def in_common(one: Scene, other: Scene) -> int:
+def in_common(scene: Scene, other: Scene) -> int:
     """The number of objects that two scenes share under the best matching."""
     from scipy.optimize import linear_sum_assignment
 
-    if not _categories(one) & _categories(other):
+    if not _categories(scene) & _categories(other):
         return 0
-    alike = np.array([[_are_alike(a, b) for b in other.objects] for a in one.objects], dtype=float)
+    alike = np.array([[_are_alike(a, b) for b in other.objects] for a in scene.objects], dtype=float)
     rows, columns = linear_sum_assignment(alike, maximize=True)
     return int(alike[rows, columns].sum())
 

@@ -44,9 +44,13 @@ def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
     return Facts(scene, tuple(shares), tuple(hiders))
 
 
-def gap(one: SceneObject, other: SceneObject) -> float:
+def gap(scene_object: SceneObject, other: SceneObject) -> float:
     """The distance on the ground between two objects' footprints, Blender units."""
-    return math.hypot(one.x - other.x, one.y - other.y) - RADIUS[one.size] - RADIUS[other.size]
+    return (
+        math.hypot(scene_object.x - other.x, scene_object.y - other.y)
+        - RADIUS[scene_object.size]
+        - RADIUS[other.size]
+    )
 
 
 def scene_facts(scene: Scene) -> dict[str, float]:

@@ -78,8 +78,8 @@ def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = 
         if change is None:
             break
         number = len(found) + 1
-        for one in change:
-            changed, mirrored = _apply(changed, mirrored, one)
+        for misreading in change:
+            changed, mirrored = _apply(changed, mirrored, misreading)
         found += change
         right = _right(_sets(changed, mirrored), answers)
         by = [
@@ -92,8 +92,8 @@ def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = 
 def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> str | None:
     """The answer that would be true if the scene were as it is misread; None if the question has none then."""
     changed, mirrored = scene, tuple[str, ...]()
-    for one in misread:
-        changed, mirrored = _apply(changed, mirrored, one)
+    for misreading in misread:
+        changed, mirrored = _apply(changed, mirrored, misreading)
     try:
         return execute_on(program, _sets(changed, mirrored))
     except InvalidProgram:
@@ -103,8 +103,10 @@ def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> 
 def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
     """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes."""
     singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]
-    pairs = [(one, two) for k, one in enumerate(singles) for two in singles[k + 1 :] if one[0] != two[0]]
-    return [counting(chosen) for chosen in [(one,) for one in singles] + pairs]
+    pairs = [
+        (texts, two) for k, texts in enumerate(singles) for two in singles[k + 1 :] if texts[0] != two[0]
+    ]
+    return [counting(chosen) for chosen in [(texts,) for texts in singles] + pairs]
 
 
 def counting(values: Sequence[tuple[str, str]]) -> Program:
@@ -125,11 +127,11 @@ def _changes(scene: Scene, vocabulary: Vocabulary) -> Iterator[Change]:
             for value in vocabulary.available(kind):
                 if value != getattr(item, kind):
                     yield (Misreading(kind, index, value),)
-    for one, other in combinations(seen, 2):
+    for number, other in combinations(seen, 2):
         for kind in ATTRIBUTE_KINDS:
-            first, second = (getattr(scene.objects[index], kind) for index in (one, other))
+            first, second = (getattr(scene.objects[index], kind) for index in (number, other))
             if first != second:
-                yield (Misreading(kind, one, second), Misreading(kind, other, first))
+                yield (Misreading(kind, number, second), Misreading(kind, other, first))
     for value in MIRRORS:
         yield (Misreading("mirrored", None, value),)
 
@@ -150,14 +152,14 @@ def _strongest(
     return change if all(_looks_same(scene, change, other) for other in rivals) else None
 
 
-def _looks_same(scene: Scene, one: Change, other: Change) -> bool:
+def _looks_same(scene: Scene, misreadings: Change, other: Change) -> bool:
     """Whether two changes do the same to objects of the same kind."""
 
     def look(change: Change) -> list[tuple[str, str, tuple[str, ...]]]:
         categories = (() if c.index is None else scene.objects[c.index].category for c in change)
         return sorted((c.kind, c.value, category) for c, category in zip(change, categories, strict=True))
 
-    return look(one) == look(other)
+    return look(misreadings) == look(other)
 
 
 def _ranked(
@@ -176,8 +178,8 @@ def _ranked(
     hopeful = []
     for change in _changes(scene, vocabulary):
         changed, directions = scene, mirrored
-        for one in change:
-            changed, directions = _apply(changed, directions, one)
+        for misreading in change:
+            changed, directions = _apply(changed, directions, misreading)
         sets = _sets(changed, directions)
         explained = sum(is_right is True for is_right in _right(sets, wrong))
         if explained >= LEAST_MARGIN:
@@ -218,8 +220,8 @@ def _is_right(sets: SceneSets, answer: Answered) -> bool | None:
 
 def _apply(scene: Scene, mirrored: tuple[str, ...], change: Misreading) -> tuple[Scene, tuple[str, ...]]:
     if change.index is None:
-        rest = tuple(one for one in mirrored if one != change.value)
-        return scene, rest if change.value in mirrored else (*mirrored, change.value)
+        texts = tuple(text for text in mirrored if text != change.value)
+        return scene, texts if change.value in mirrored else (*mirrored, change.value)
     items = list(scene.objects)
     if change.kind == "missed":
         item = items[change.index]  # it keeps its index, so that those of the others stay the same
@@ -236,6 +238,6 @@ def _sets(scene: Scene, mirrored: tuple[str, ...]) -> SceneSets:
     gone = sum(1 << i for i, item in enumerate(scene.objects) if item.shape == NOTHING)
     beyond = {name: tuple(bits & ~gone for bits in rows) for name, rows in sets.beyond.items()}
     for pair in mirrored:
-        one, other = MIRRORS[pair]
-        beyond |= {one: beyond[other], other: beyond[one]}
+        text, other = MIRRORS[pair]
+        beyond |= {text: beyond[other], other: beyond[text]}
     return replace(sets, everything=sets.everything & ~gone, beyond=beyond)

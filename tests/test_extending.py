@@ -311,7 +311,7 @@ def test_a_verb_and_one_option_more_work_in_python_and_in_the_shell(tmp_path: Pa
         greet("Tyra", times=10)
     app = typer.Typer()
     app.command()(command)
-    said = CliRunner().invoke(app, ["Tyra", "--loudly", "--json"])
-    assert said.stdout == '{"words": "hello Tyra"}\n'
+    result = CliRunner().invoke(app, ["Tyra", "--loudly", "--json"])
+    assert result.stdout == '{"words": "hello Tyra"}\n'
     assert "In capitals." in CliRunner().invoke(app, ["--help"]).stdout
     assert str(CliRunner().invoke(app, ["Tyra", "--times", "0"]).exception) == "--times 0: give 1 to 9"

@@ -86,36 +86,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def compared(fault: Fault, n: int, fresh: int) -> list[dict[str, object]]:
     """The figures of each method for one fault."""
-    one = swept(fault.view, fault.cap, n, fault.revoked)
+    item = swept(fault.view, fault.cap, n, fault.revoked)
     scenes = fresh_scenes(fault, fresh)
-    active = np.array([shows(fault, facts, number, one.asker) for number, facts in scenes], dtype=np.bool_)
-    failing = sum(bool(row.mistakes) for _, row in (*one.training, *one.held_out))
-    methods = {"audit": audit_sentences(one), "tree": tree_sentences(one), "random testing": []}
+    active = np.array([shows(fault, facts, number, item.asker) for number, facts in scenes], dtype=np.bool_)
+    failing = sum(bool(row.mistakes) for _, row in (*item.training, *item.held_out))
+    methods = {"audit": audit_sentences(item), "tree": tree_sentences(item), "random testing": []}
     return [
         {"fault": fault.name, "method": name, "scenes": n, "failing_scenes": failing}
-        | figures(said, scenes, active, one.asker)
-        for name, said in methods.items()
+        | figures(method, scenes, active, item.asker)
+        for name, method in methods.items()
     ]
 
 
-def audit_sentences(one: Swept) -> list[Sentence]:
+def audit_sentences(item: Swept) -> list[Sentence]:
     """The confirmed families."""
     with tempfile.TemporaryDirectory() as folder:
-        found, _ = judged(Path(folder), one, families_of(one), one.held_out, {})
+        found, _ = judged(Path(folder), item, families_of(item), item.held_out, {})
 
     def holds(family: Family) -> Holds:
         def any_unit(facts: Facts, number: int, asker: Asker) -> bool:
-            asked = asker.asked(facts.scene, number) if family.symptom.level == "question" else []
-            return bool(family.holds(facts, asked).any())
+            request = asker.asked(facts.scene, number) if family.symptom.level == "question" else []
+            return bool(family.holds(facts, request).any())
 
         return any_unit
 
     return [Sentence(each.words, holds(each.family)) for each in found if each.is_confirmed]
 
 
-def tree_sentences(one: Swept) -> list[Sentence]:
+def tree_sentences(item: Swept) -> list[Sentence]:
     """The leaves that other scenes bear out."""
-    return [Sentence(f"leaf {leaf.leaf}", partial(_in_leaf, leaf)) for leaf in slices(one)]
+    return [Sentence(f"leaf {leaf.leaf}", partial(_in_leaf, leaf)) for leaf in slices(item)]
 
 
 def _in_leaf(leaf: Slice, facts: Facts, number: int, asker: Asker) -> bool:
@@ -123,11 +123,11 @@ def _in_leaf(leaf: Slice, facts: Facts, number: int, asker: Asker) -> bool:
 
 
 def figures(
-    said: Sequence[Sentence], scenes: Sequence[tuple[int, Facts]], active: Bools, asker: Asker
+    sentences: Sequence[Sentence], scenes: Sequence[tuple[int, Facts]], active: Bools, asker: Asker
 ) -> dict[str, object]:
     """Precision and recall of each sentence; the best has the largest product."""
     rows, covered = [], np.zeros(len(scenes), dtype=np.bool_)
-    for sentence in said:
+    for sentence in sentences:
         holds = np.array([sentence.holds(facts, number, asker) for number, facts in scenes], dtype=np.bool_)
         both, covered = int((holds & active).sum()), covered | holds
         rows.append((both / max(1, int(holds.sum())), both / max(1, int(active.sum())), sentence.words))
@@ -137,7 +137,7 @@ def figures(
         "precision": round(best[0], 3),
         "recall": round(best[1], 3),
         "together": [
-            round(int((covered & active).sum()) / max(1, int(one.sum())), 3) for one in (covered, active)
+            round(int((covered & active).sum()) / max(1, int(array.sum())), 3) for array in (covered, active)
         ],
         "mean_precision": round(float(np.mean([row[0] for row in rows])), 3) if rows else None,
         "found": best[0] >= PRECISE and best[1] >= COMPLETE,
@@ -159,8 +159,8 @@ def shows(fault: Fault, facts: Facts, number: int, asker: Asker) -> bool:
     """Whether the fault shows in a scene: the model sees another scene, or a drawn question asks above the cap."""
     if fault.view(facts) != as_it_is(facts):
         return True
-    asked = asker.asked(facts.scene, number) if fault.cap < 10 else []
-    return any(one.truth.isdecimal() and int(one.truth) > fault.cap for one in asked)
+    request = asker.asked(facts.scene, number) if fault.cap < 10 else []
+    return any(item.truth.isdecimal() and int(item.truth) > fault.cap for item in request)
 
 
 if __name__ == "__main__":

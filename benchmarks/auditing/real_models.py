@@ -79,7 +79,7 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
         bank = opened.bank
         grouped = grouped_scenes(work, bank, read_lines(folder / SWEPT, EXAMINED), silent)
         fresh = examined_scenes(bank, work.total, read_lines(folder / FRESH, EXAMINED))
-    failing = sum(bool(one.mistakes) for _, one in grouped.rows)
+    failing = sum(bool(examined.mistakes) for _, examined in grouped.rows)
     common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}
     return [
         common | {"method": "audit"} | audit_figures(work, grouped, fresh),
@@ -93,18 +93,18 @@ def audit_figures(work: Work, grouped: Grouped, fresh: Sequence[Row]) -> dict[st
     memberships = memberships_of(grouped.families, grouped.held_out)
     tested = read_lines(work.folder / TESTS, TESTED)
     confirmed = [
-        one
-        for one in findings(grouped.results, tested, memberships, work.settings.severity)
-        if one.is_confirmed
+        finding
+        for finding in findings(grouped.results, tested, memberships, work.settings.severity)
+        if finding.is_confirmed
     ]
     scenes = situations(fresh, work.asker)
-    results = counted_in([one.family for one in confirmed], scenes)
+    results = counted_in([finding.family for finding in confirmed], scenes)
     again = significant(results)
     sentences = [
-        Sentence(one.words, len(each.inside), len(each.failures), k in again)
-        for k, (one, each) in enumerate(zip(confirmed, results, strict=True))
+        Sentence(finding.words, len(each.inside), len(each.failures), k in again)
+        for k, (finding, each) in enumerate(zip(confirmed, results, strict=True))
     ]
-    share = covered(memberships_of(grouped.families, scenes), {one.number for one in confirmed})
+    share = covered(memberships_of(grouped.families, scenes), {finding.number for finding in confirmed})
     return figures(sentences) | {"recall": rounded(share)}
 
 
@@ -137,13 +137,13 @@ def _sentence(leaf: Slice, holds: Sequence[Bools], wrong: Sequence[Bools], again
 
 def figures(sentences: Sequence[Sentence]) -> dict[str, object]:
     """All sentences, and the most precise one that is significant again."""
-    again = [one for one in sentences if one.is_significant]
-    best = max(again, key=lambda one: one.precision, default=None)
+    again = [sentence for sentence in sentences if sentence.is_significant]
+    best = max(again, key=lambda sentence: sentence.precision, default=None)
     return {
         "sentences": len(sentences),
         "borne_out_again": len(again),
-        "precision": [round(one.precision, 3) for one in sentences],
-        "holds": [one.holds for one in sentences],
+        "precision": [round(sentence.precision, 3) for sentence in sentences],
+        "holds": [sentence.holds for sentence in sentences],
         "best": best.words if best else "",
     }
 

@@ -43,18 +43,18 @@ class Slice:
 
 def features(facts: Facts, number: int, asker: Asker) -> Bools:
     """(questions, features): conditions on the question and the scene, and conditions that some object meets."""
-    asked = asker.asked(facts.scene, number)
-    rows = question_rows(facts, asked, (*question_conditions(CLEVR), *scene_conditions()))
+    request = asker.asked(facts.scene, number)
+    rows = question_rows(facts, request, (*question_conditions(CLEVR), *scene_conditions()))
     some = object_rows(facts, object_conditions(CLEVR)).any(axis=0)
     return np.concatenate([rows, np.broadcast_to(some, (len(rows), some.size))], axis=1)
 
 
-def slices(one: Swept, seed: int = 0) -> list[Slice]:
+def slices(swept: Swept, seed: int = 0) -> list[Slice]:
     """The leaves whose questions are mistaken more often than others in scenes that the tree was not made from."""
     from sklearn.tree import DecisionTreeClassifier
 
-    table = np.concatenate([features(facts, row.scene, one.asker) for facts, row in one.training])
-    wrong = np.concatenate([mistaken(row) for row in one.training])
+    table = np.concatenate([features(facts, row.scene, swept.asker) for facts, row in swept.training])
+    wrong = np.concatenate([mistaken(row) for row in swept.training])
     if not wrong.any():
         return []
     tree = DecisionTreeClassifier(
@@ -62,16 +62,16 @@ def slices(one: Swept, seed: int = 0) -> list[Slice]:
     ).fit(table, wrong)
     leaves = [Slice(tree, int(leaf)) for leaf in np.unique(tree.apply(table))]
     p_values = np.array(
-        [p_value(inside, one.held_out) for inside in members(leaves, one.held_out, one.asker)]
+        [p_value(inside, swept.held_out) for inside in members(leaves, swept.held_out, swept.asker)]
     )
     return [leaf for leaf, named in zip(leaves, discoveries(p_values), strict=True) if named]
 
 
 def mistaken(row: Row) -> Bools:
     """(questions,): those answered with a confident mistake."""
-    _, one = row
-    wrong = np.zeros(len(one.answers), dtype=np.bool_)
-    wrong[[mistake.at for mistake in one.mistakes]] = True
+    _, examined = row
+    wrong = np.zeros(len(examined.answers), dtype=np.bool_)
+    wrong[[mistake.at for mistake in examined.mistakes]] = True
     return wrong
 
 

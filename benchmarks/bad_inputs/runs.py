@@ -139,7 +139,7 @@ def _queues() -> Iterator[Case]:
 
 def _both(*makes: Callable[[Path], None]) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        for one in makes:
-            one(folder)
+        for item in makes:
+            item(folder)
 
     return make

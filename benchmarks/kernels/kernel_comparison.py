@@ -221,8 +221,8 @@ def main() -> None:
         print(json.dumps({"name": name, "value": p_value(world, found), "unit": "p"}))
     if given.write:
         path = Path(__file__).with_name("KERNELS.md")
-        _, mark, rest = path.read_text().partition("\n## ")  # of benchmarks.kernels.surrogate_simulation
-        path.write_text(page(found, mass, given.runs, given.budget) + mark + rest)
+        _, mark, text = path.read_text().partition("\n## ")  # of benchmarks.kernels.surrogate_simulation
+        path.write_text(page(found, mass, given.runs, given.budget) + mark + text)
         print(json.dumps({"name": "kernel.table", "value": str(path), "unit": "path"}))
 
 

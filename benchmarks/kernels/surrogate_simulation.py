@@ -218,11 +218,11 @@ def gate_table(runs: int) -> Iterator[str]:
         dear, cheap = world.dear(z)[0], world.cheap(z)
         top = dear >= np.quantile(dear, 0.8)
         found = [gate(c, d) for c, d in zip(cheap.reshape(-1, 48), dear.reshape(-1, 48), strict=True)]
-        near = np.array([one.top_fifth or 0.0 for one in found])
+        near = np.array([item.top_fifth or 0.0 for item in found])
         low, high = np.quantile(near, (0.05, 0.95))
         rows.append([
             f"{spearmanr(cheap, dear).statistic:.2f}", f"{spearmanr(cheap[top], dear[top]).statistic:.2f}",
-            f"{low:.2f} to {high:.2f}", f"{np.mean([one.passes for one in found]):.0%}",
+            f"{low:.2f} to {high:.2f}", f"{np.mean([item.passes for item in found]):.0%}",
             cell(Arm(world, 20, 16), runs),
         ])  # fmt: skip
     head = ["correlation", "top fifth", "top fifth of 48 scenes (90%)", "passes", "16 inner steps, ratio 20"]

@@ -51,8 +51,8 @@ class StatusError(ModelError):
     """A status that no other try can change, with the reason that the server gives."""
 
     def __init__(self, url: str, status: int, reason: Reason, advice: str = "") -> None:
-        said = f": {reason.text}" if reason.text else ""
-        super().__init__(f"{url} replied with status {status}{said}{advice}")
+        text = f": {reason.text}" if reason.text else ""
+        super().__init__(f"{url} replied with status {status}{text}{advice}")
         self.url, self.status, self.reason = url, status, reason
 
     def advised(self, advice: str) -> StatusError:
@@ -77,9 +77,9 @@ def retried(
 
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.after_s if isinstance(error, PassingError) else 0.0
+        value = error.after_s if isinstance(error, PassingError) else 0.0
         return max(
-            (*waits_s, 0.0)[state.attempt_number - 1], min(asked, LONGEST_WAIT_S)
+            (*waits_s, 0.0)[state.attempt_number - 1], min(value, LONGEST_WAIT_S)
         )  # asked after the last, too
 
     def pause(seconds: float) -> None:
@@ -242,13 +242,15 @@ async def _read(url: str, response: httpx.Response) -> bytes:
 def _refusal(url: str, response: httpx.Response, reason: Reason) -> Exception:
     status = response.status_code
     if status in PASSING:
-        said = f": {reason.text}" if reason.text else ""
-        return PassingError(f"status {status}{said}", _retry_after_s(response))
+        text = f": {reason.text}" if reason.text else ""
+        return PassingError(f"status {status}{text}", _retry_after_s(response))
     return StatusError(url, status, reason, _advice(status))
 
 
 def _mapped(url: str, error: Exception) -> Exception:
-    invalid = next((one for one in _causes(error) if isinstance(one, ssl.SSLCertVerificationError)), None)
+    invalid = next(
+        (cause for cause in _causes(error) if isinstance(cause, ssl.SSLCertVerificationError)), None
+    )
     if invalid is not None:
         return ModelError(
             f"{url} has a certificate that is not valid here ({invalid.verify_message}); fix it, or name the "
@@ -258,7 +260,7 @@ def _mapped(url: str, error: Exception) -> Exception:
         return StatusError(url, 407, Reason(), _advice(407))
     found = [
         error,
-        *(one for one in _causes(error) if isinstance(one, OSError)),
+        *(cause for cause in _causes(error) if isinstance(cause, OSError)),
     ]  # such as ConnectionRefusedError
     name = type(found[-1]).__name__
     if isinstance(found[-1], BrokenPipeError | ConnectionResetError):

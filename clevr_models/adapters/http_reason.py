@@ -39,8 +39,8 @@ def reason_in(data: bytes, secret: str = "") -> Reason:
 
 def reason_of(reply: object, secret: str = "") -> Reason:
     """The reason in a parsed reply, or in its part `error`."""
-    told = dict.fromkeys(filter(None, (shown(text, secret) for text in _texts(reply, DEPTH))))
-    return Reason(_bounded("; ".join(told)), tuple(_fields(reply, DEPTH)))
+    message = dict.fromkeys(filter(None, (shown(text, secret) for text in _texts(reply, DEPTH))))
+    return Reason(_bounded("; ".join(message)), tuple(_fields(reply, DEPTH)))
 
 
 def shown(text: str, secret: str = "") -> str:

@@ -89,9 +89,9 @@ def read_inputs(
     where: str, inputs: Sequence[Any], has_words: bool
 ) -> tuple[PictureInput, QuestionInput | None]:
     """The inputs of a session; InputError unless they are pictures and, if the card has words, a question."""
-    pictures = [one for one in inputs if one.type in REAL and len(one.shape) == 4]
-    questions = [one for one in inputs if one.type in WHOLE and len(one.shape) == 2]
-    found = [(one.type, one.shape) for one in inputs]
+    pictures = [item for item in inputs if item.type in REAL and len(item.shape) == 4]
+    questions = [item for item in inputs if item.type in WHOLE and len(item.shape) == 2]
+    found = [(item.type, item.shape) for item in inputs]
     if len(pictures) != 1 or len(questions) != has_words or len(inputs) != 1 + has_words:
         raise InputError(
             f"{where} takes {found}; it must take pictures, {FORM}"
@@ -104,8 +104,8 @@ def read_inputs(
     picture = _picture_input(where, pictures[0])
     if not has_words:
         return picture, None
-    asked = questions[0]
-    return picture, QuestionInput(asked.name, WHOLE[asked.type], _fixed(asked.shape[1]))
+    request = questions[0]
+    return picture, QuestionInput(request.name, WHOLE[request.type], _fixed(request.shape[1]))
 
 
 def _picture_input(where: str, given: Any) -> PictureInput:

@@ -177,11 +177,13 @@ def _check_whole(path: Path, data: bytes) -> None:
 def _output(path: Path, session: Any, k: int) -> str:
     """The name of the first output of real numbers for k answers; a classifier's label or features are left out."""
     outputs = session.get_outputs()
-    real = [one for one in outputs if one.type in REAL]
-    fitting = (one for one in real if k in one.shape or all(isinstance(n, str | None) for n in one.shape[1:]))
+    real = [output for output in outputs if output.type in REAL]
+    fitting = (
+        item for item in real if k in item.shape or all(isinstance(n, str | None) for n in item.shape[1:])
+    )
     found = next(fitting, real[0] if real else None)
     if found is None:
-        types = ", ".join(one.type for one in outputs)
+        types = ", ".join(output.type for output in outputs)
         raise InputError(f"{path} returns {types}; it must return logits or probabilities, float (B, K)")
     return str(found.name)
 

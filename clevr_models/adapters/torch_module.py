@@ -133,14 +133,14 @@ def _asked(module: nn.Module, given: Tensor) -> object:
         return module(given.clone())
     except RAISED as error:
         try:
-            return torch.cat([module(one[None].clone()) for one in given])
+            return torch.cat([module(item[None].clone()) for item in given])
         except RAISED:
             raise error from None
 
 
-def _is_same(one: Tensor, other: Tensor) -> bool:
+def _is_same(tensor: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same values; torch compares no sparse ones."""
-    dense = [found.to_dense() if found.layout != torch.strided else found for found in (one, other)]
+    dense = [found.to_dense() if found.layout != torch.strided else found for found in (tensor, other)]
     return torch.equal(*dense)
 
 
@@ -152,12 +152,12 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
     """What is wrong with the logits of two pictures, "" if nothing is; may raise what a device reports late."""
     k = len(labels)
     if not isinstance(logits, Tensor) or logits.shape != (2, k) or not logits.is_floating_point():
-        found, one = type(logits).__name__, ""
+        found, text = type(logits).__name__, ""
         if isinstance(logits, Tensor):
             found = f"{logits.dtype} {tuple(logits.shape)}"
-            one = f"; it has one output: {TWO}" if logits.numel() == 2 else ""
+            text = f"; it has one output: {TWO}" if logits.numel() == 2 else ""
         expected = f"float logits (2, {k}) for two pictures"
-        return f"returns {found}; it must return {expected}, or name its answers in `labels`{one}"
+        return f"returns {found}; it must return {expected}, or name its answers in `labels`{text}"
     if logits.is_meta:
         return "fails: its answers are on torch's device 'meta', without values; load its weights before you return it"
     if not bool(torch.isfinite(logits).all()):

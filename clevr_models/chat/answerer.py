@@ -73,9 +73,9 @@ class ChatAnswerer:
         """
         how = f"sampled, {self.samples}" if self.samples else "log probabilities"
         refused = self.learnt.state()
-        asked = json.dumps([METHOD, self.model, self.template, self.extra, refused]).encode()
+        data = json.dumps([METHOD, self.model, self.template, self.extra, refused]).encode()
         parts = filter(None, (how, refused, f"extra {short(self.extra)}" if self.extra else ""))
-        return f"{self.sender.endpoint} {', '.join(parts)} {hashlib.sha256(asked).hexdigest()[:16]}"
+        return f"{self.sender.endpoint} {', '.join(parts)} {hashlib.sha256(data).hexdigest()[:16]}"
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -127,12 +127,12 @@ class ChatAnswerer:
     def _key(
         self, prompt: str, picture: NDArray[np.float32], number: int | None, refused: str | None = None
     ) -> str:
-        said = self.learnt.now.said if refused is None else refused
-        return reply_key((*self.place[:3], prompt, said), picture, number)
+        text = self.learnt.now.said if refused is None else refused
+        return reply_key((*self.place[:3], prompt, text), picture, number)
 
     def _row(self, replies: Sequence[Said]) -> Floats:
         if self.samples:
-            return token_mass.answer_shares([said.text for said in replies])
+            return token_mass.answer_shares([reply.text for reply in replies])
         return token_mass.answer_masses(replies[0].tokens or [], replies[0].span)
 
     def _ask_all(self, missing: Mapping[str, Ask]) -> dict[str, Said]:
@@ -150,10 +150,12 @@ class ChatAnswerer:
             finally:
                 stop.set()
                 threads.shutdown(wait=True, cancel_futures=True)
-        failed = [error for one in futures.values() if not one.cancelled() and (error := one.exception())]
+        failed = [
+            error for future in futures.values() if not future.cancelled() and (error := future.exception())
+        ]
         for error in sorted(failed, key=lambda error: isinstance(error, AbandonedError)):
             raise error
-        return {key: one.result() for key, one in futures.items()}
+        return {key: future.result() for key, future in futures.items()}
 
     def _ask(
         self, prompt: str, picture: NDArray[np.float32], number: int | None, stop: threading.Event
@@ -164,18 +166,18 @@ class ChatAnswerer:
         seed = None if number is None else int(self._key(prompt, picture, number, "")[:8], 16) >> 1
         while True:
             fields = self.learnt.now
-            asked = (self.model, prompt, png, seed, fields, self.extra)
+            request = (self.model, prompt, png, seed, fields, self.extra)
             try:
-                data = self.sender.send(request_body(*asked), stop)
+                data = self.sender.send(request_body(*request), stop)
             except StatusError as error:
-                self._learn(fields, error, request_fields(*asked))
+                self._learn(fields, error, request_fields(*request))
                 continue
-            said = read_reply(self.sender.url, data, wants_tokens=number is None, key=self.sender.key)
-            if said.tokens is not None:
-                token_mass.answer_masses(said.tokens, said.span)  # refuses what must not be stored
-            self.sender.meter.add(Cost(cut=int(said.lacks_answer)))
-            self.store.write(self._key(prompt, picture, number, fields.said), said)
-            return said
+            output = read_reply(self.sender.url, data, wants_tokens=number is None, key=self.sender.key)
+            if output.tokens is not None:
+                token_mass.answer_masses(output.tokens, output.span)  # refuses what must not be stored
+            self.sender.meter.add(Cost(cut=int(output.lacks_answer)))
+            self.store.write(self._key(prompt, picture, number, fields.said), output)
+            return output
 
     def _learn(self, used: Fields, error: StatusError, sent: Mapping[str, object]) -> None:
         """Leave out from now on what the server refuses; raises the error, with advice, if that is not possible."""

@@ -39,7 +39,7 @@ def check_samples(answerer: ChatAnswerer, pictures: NDArray[np.float32], questio
     """ModelError if all samples of each picture are equal, although the model is not that sure."""
     replies = answerer.replies(pictures, question, is_counted=False)
     n = answerer.samples
-    if n < 2 or any(len({said.text for said in row}) > 1 for row in replies):
+    if n < 2 or any(len({output.text for output in row}) > 1 for row in replies):
         return
     shares = _most_likely(answerer, pictures, question, [row[0].text for row in replies])
     if shares is None:
@@ -75,7 +75,7 @@ def varies(answerer: ChatAnswerer, pictures: NDArray[np.float32], question: Ques
     """Whether two seeds give different replies where any model varies."""
     for samples in (2, LEAST):
         replies = answerer.beside(samples, OPEN).replies(pictures, question)
-        if any(len({said.text for said in row}) > 1 for row in replies):
+        if any(len({output.text for output in row}) > 1 for row in replies):
             return True
     return False
 
@@ -135,7 +135,7 @@ class ChatModel(PromptedModel):
             check_samples(self.answerer, probes, question)
         self.identity = self.answerer.identity  # now that the server has refused what it does not take
         replies = self.answerer.replies(probes, question, is_counted=False)
-        is_cut = any(said.lacks_answer for row in replies for said in row)
+        is_cut = any(output.lacks_answer for row in replies for output in row)
         thinks = THINKS.format(tokens=self.answerer.learnt.now.tokens)
         notes = tuple(f"{note}. {thinks}" if is_cut else note for note in bound.notes)
         return replace(bound, identity=self.identity, notes=notes)

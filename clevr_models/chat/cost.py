@@ -22,23 +22,23 @@ class Cost:
     cut: int = 0  # of those received, cut by their bound on tokens before they gave an answer
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        return Cost(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     @property
     def said(self) -> str:
         """One line for a person; "" if no server was asked and no reply was at hand."""
         if not self.requests and not self.stored:
             return ""
-        told = [f"{self.requests:,} request{'s' * (self.requests != 1)} sent"]
+        texts = [f"{self.requests:,} request{'s' * (self.requests != 1)} sent"]
         if self.replies > self.uncounted:
-            told.append(f"{self.input_tokens:,} input and {self.output_tokens:,} output tokens")
+            texts.append(f"{self.input_tokens:,} input and {self.output_tokens:,} output tokens")
         if self.uncounted:
-            told.append(f"tokens of {self.uncounted:,} of {self.replies:,} replies not stated by the server")
+            texts.append(f"tokens of {self.uncounted:,} of {self.replies:,} replies not stated by the server")
         if self.cut:
-            told.append(f"{self.cut:,} of {self.replies:,} replies cut before any answer")
+            texts.append(f"{self.cut:,} of {self.replies:,} replies cut before any answer")
         if self.stored:
-            told.append(f"{self.stored:,} replies from the cache")
-        return f"chat server: {', '.join(told)}"
+            texts.append(f"{self.stored:,} replies from the cache")
+        return f"chat server: {', '.join(texts)}"
 
 
 class Meter:

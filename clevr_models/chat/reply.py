@@ -59,7 +59,10 @@ class Token(Alternative):
 
     def plain(self) -> Token:
         """The token and its alternatives as they are spelled in a text."""
-        others = [Alternative(token=written(one.token), logprob=one.logprob) for one in self.top_logprobs]
+        others = [
+            Alternative(token=written(logprob.token), logprob=logprob.logprob)
+            for logprob in self.top_logprobs
+        ]
         return Token(token=written(self.token), logprob=self.logprob, top_logprobs=others)
 
 
@@ -142,20 +145,20 @@ def read_reply(url: str, data: bytes, *, wants_tokens: bool, key: str = "") -> S
     content = without_end(choice.message.content or "")
     text = without_thoughts(content)
     has_thoughts = choice.message.has_thoughts or text != content
-    said = Said(
+    output = Said(
         text=text,
         tokens=choice.logprobs.content if choice.logprobs else None,
         # Some servers say "stop" of a reply whose thoughts have taken all its tokens.
         is_cut=choice.ended in CUT or (has_thoughts and not text.strip()),
     )
-    if key and any(key in text for text in said.texts()):
+    if key and any(key in text for text in output.texts()):
         raise ModelError(f"{url} repeats {KEY} in its reply, which would be stored; do not trust this server")
     _check_sound(url, choice, key)
     if not wants_tokens:
-        return said.model_copy(update={"tokens": None})
-    if said.tokens is None or (said.text.strip() and not said.tokens):
+        return output.model_copy(update={"tokens": None})
+    if output.tokens is None or (output.text.strip() and not output.tokens):
         raise NoLogProbsError(f"{url} returns no log probabilities; {USE_SAMPLES}")
-    return _aligned(url, said, has_thoughts=has_thoughts)
+    return _aligned(url, output, has_thoughts=has_thoughts)
 
 
 def _check_sound(url: str, choice: Choice, key: str) -> None:
@@ -177,22 +180,22 @@ def _check_sound(url: str, choice: Choice, key: str) -> None:
         )
 
 
-def _aligned(url: str, said: Said, *, has_thoughts: bool) -> Said:
+def _aligned(url: str, output: Said, *, has_thoughts: bool) -> Said:
     """The reply with its tokens as they are spelled, and which of them spell its text.
 
     Tokens beside an empty text are those of something else, such as thoughts, and are left out.
     """
-    tokens = [token.plain() for token in said.tokens or ()]
+    tokens = [token.plain() for token in output.tokens or ()]
     texts = [token.token for token in tokens]
-    span = span_of(texts, said.text, is_cut=said.is_cut, has_thoughts=has_thoughts)
-    if span is None and not said.text.strip():
+    span = span_of(texts, output.text, is_cut=output.is_cut, has_thoughts=has_thoughts)
+    if span is None and not output.text.strip():
         tokens = []
-    elif span is None and (spelled(said.text) or spelled("".join(texts))):
+    elif span is None and (spelled(output.text) or spelled("".join(texts))):
         raise ModelError(
             f"{url}: the tokens of its log probabilities ({shown(repr(texts[:3]))}) do not spell its reply "
-            f"({shown(repr(said.text[:80]))}); let the server list tokens as text, or set [model] samples, e.g. 20"
+            f"({shown(repr(output.text[:80]))}); let the server list tokens as text, or set [model] samples, e.g. 20"
         )
-    return said.model_copy(update={"tokens": tokens, "span": span})
+    return output.model_copy(update={"tokens": tokens, "span": span})
 
 
 def _said(fault: object, key: str) -> str:
@@ -218,9 +221,9 @@ def _completion(url: str, data: bytes, key: str) -> Completion:
         )
     reply = parse_json(data, f"{url} must reply with a chat completion: the reply", error=ModelError)
     if isinstance(reply, dict) and (reply.get("error") or not reply.get("choices")):
-        said = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
-        if reply.get("error") or said:
-            raise ModelError(f"{url} replied with an error in place of choices{said}")
+        text = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
+        if reply.get("error") or text:
+            raise ModelError(f"{url} replied with an error in place of choices{text}")
     try:
         return Completion.model_validate(reply)
     except ValidationError as error:  # the message names the field, not its value

@@ -125,12 +125,12 @@ def span_of(texts: Sequence[str], text: str, *, is_cut: bool, has_thoughts: bool
 
 
 def _end(texts: Sequence[str], begin: int, text: str, *, is_cut: bool) -> int | None:
-    said = ""
+    output = ""
     for place in range(begin, len(texts)):
         is_end = bool(ENDS.fullmatch(texts[place]))
-        if said.strip() == text and (is_end or (text and texts[place].strip() and not is_cut)):
+        if output.strip() == text and (is_end or (text and texts[place].strip() and not is_cut)):
             return place
         if is_end:
             return None
-        said += texts[place]
-    return len(texts) if said.strip() == text else None
+        output += texts[place]
+    return len(texts) if output.strip() == text else None

@@ -38,8 +38,8 @@ class ReplyStore:
         """The stored reply; None if there is none, or if its file is damaged."""
         return self._read(key, Said)
 
-    def write(self, key: str, said: Said) -> None:
-        self._write(key, said)
+    def write(self, key: str, output: Said) -> None:
+        self._write(key, output)
 
     def read_fields(self, key: str) -> Fields | None:
         return self._read(key, Fields)
@@ -82,5 +82,5 @@ def reply_key(place: Sequence[str], picture: NDArray[np.float32], sample: int | 
     `sample` is None for log probabilities.
     """
     pixels = eight_bits(picture)
-    asked = [VERSION, *place, sample, list(pixels.shape)]
-    return hashlib.sha256(json.dumps(asked).encode() + b"\n" + pixels.tobytes()).hexdigest()
+    request = [VERSION, *place, sample, list(pixels.shape)]
+    return hashlib.sha256(json.dumps(request).encode() + b"\n" + pixels.tobytes()).hexdigest()

@@ -78,8 +78,8 @@ def _others(token: Token) -> list[Alternative]:
     return [other for i, other in enumerate(token.top_logprobs) if i != nearest]
 
 
-def _probability(one: Alternative) -> float:
-    return math.exp(min(one.logprob, 0.0))
+def _probability(alternative: Alternative) -> float:
+    return math.exp(min(alternative.logprob, 0.0))
 
 
 SAMPLED_LABELS = (*ANSWERS, UNPARSED)

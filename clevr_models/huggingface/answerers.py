@@ -108,7 +108,9 @@ class TextAnswerer:
         others[:, -1] = self.candidates.rows[0, 0]
         others[:, -1] += (others[:, -1] == rows[:, -1]).long()
         try:
-            found, changed = (self._logits(inputs, one, uses_cache=uses_cache) for one in (rows, others))
+            found, changed = (
+                self._logits(inputs, tensor, uses_cache=uses_cache) for tensor in (rows, others)
+            )
         except RAISED:
             if uses_cache:
                 return None
@@ -120,11 +122,11 @@ class TextAnswerer:
             return torch.cat(list(self.replies.logits(inputs, rows, uses_cache=uses_cache)))
 
 
-def _is_close(one: Tensor, other: Tensor) -> bool:
+def _is_close(tensor: Tensor, other: Tensor) -> bool:
     """Whether two ways give the same probabilities of tokens, up to rounding."""
-    close = CLOSE.get(one.dtype, COARSE)
-    return one.shape == other.shape and bool(
-        torch.allclose(one.double().softmax(dim=-1), other.double().softmax(dim=-1), rtol=0, atol=close)
+    close = CLOSE.get(tensor.dtype, COARSE)
+    return tensor.shape == other.shape and bool(
+        torch.allclose(tensor.double().softmax(dim=-1), other.double().softmax(dim=-1), rtol=0, atol=close)
     )
 
 

@@ -63,7 +63,9 @@ def make_candidates(tokenizer: Any, ends: frozenset[int]) -> Candidates:
         kind = kinds.index((tail, answer in BOOLEANS))
         for tokens in _tokenized(tokenizer, text):
             found.setdefault(tokens, Candidate(tokens, answer, kind))
-    missing = [answer for answer in ANSWERS if all(one.answer != answer for one in found.values())]
+    missing = [
+        answer for answer in ANSWERS if all(candidate.answer != answer for candidate in found.values())
+    ]
     if missing:
         raise InputError(f"the model's tokenizer cannot write the answers {', '.join(missing)}")
     rows, places = _rows(list(found))
@@ -86,12 +88,12 @@ def _tokenized(tokenizer: Any, text: str) -> set[Tokens]:
 
     Some tokenizers put a space before any text; after a line break they do not, so the text is also cut out of that.
     """
-    found = {tuple(_encoded(tokenizer, one)) for one in (text, f" {text}")}
+    found = {tuple(_encoded(tokenizer, item)) for item in (text, f" {text}")}
     before, whole = _encoded(tokenizer, "\n"), _encoded(tokenizer, f"\n{text}")
     if before and whole[: len(before)] == before:
         found.add(tuple(whole[len(before) :]))
     unknown = tokenizer.unk_token_id
-    return {one for one in found if 0 < len(one) <= LONGEST and unknown not in one}
+    return {numbers for numbers in found if 0 < len(numbers) <= LONGEST and unknown not in numbers}
 
 
 def _encoded(tokenizer: Any, text: str) -> list[int]:
@@ -104,7 +106,7 @@ def _rows(all_tokens: Sequence[Tokens]) -> tuple[Tensor, tuple[int, ...]]:
     for tokens in sorted(all_tokens, key=len, reverse=True):
         if not any(row[: len(tokens)] == tokens for row in kept):
             kept.append(tokens)
-    places = [next(i for i, row in enumerate(kept) if row[: len(one)] == one) for one in all_tokens]
+    places = [next(i for i, row in enumerate(kept) if row[: len(token)] == token) for token in all_tokens]
     width = max(map(len, kept))
     return torch.tensor([[*row, *[0] * (width - len(row))] for row in kept]), tuple(places)
 
@@ -149,8 +151,8 @@ def answer_row(
     """
     shares = torch.exp(candidate_log_likelihoods(candidates, logits))
     found = dict.fromkeys(LABELS, 0.0)
-    for one, share in zip(candidates.every, shares.tolist(), strict=True):
-        found[one.answer] += share
+    for candidate, share in zip(candidates.every, shares.tolist(), strict=True):
+        found[candidate.answer] += share
     total = sum(found.values())
     if not total <= 1 + rounding:  # True for NaN
         why = "the model's logits are not finite" if not np.isfinite(total) else "that is more than rounding"
@@ -167,9 +169,11 @@ def candidate_log_likelihoods(candidates: Candidates, logits: Iterable[Tensor]) 
     begin = 0
     for part in logits:
         normal = part.double().log_softmax(dim=-1)
-        for i, (one, place) in enumerate(zip(candidates.every, candidates.places, strict=True)):
+        for i, (candidate, place) in enumerate(zip(candidates.every, candidates.places, strict=True)):
             if begin <= place < begin + len(part):
-                found[i] = _log_likelihood(normal[place - begin], one.tokens, candidates.ends[one.kind])
+                found[i] = _log_likelihood(
+                    normal[place - begin], candidate.tokens, candidates.ends[candidate.kind]
+                )
         begin += len(part)
     return found
 

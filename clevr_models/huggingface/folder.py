@@ -121,7 +121,7 @@ def _check_weights(name: str, path: Path, named: str) -> None:
     if named != INDEX and (path / WEIGHTS).is_file():
         return
     if not (path / INDEX).is_file():
-        pickles = sorted(one.name for one in path.iterdir() if one.suffix in PICKLES)
+        pickles = sorted(item.name for item in path.iterdir() if item.suffix in PICKLES)
         if pickles:
             raise InputError(
                 f"the weights of model 'hf:{name}' are pickles ({pickles[0]}), which may run code when read; convert "

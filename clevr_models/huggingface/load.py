@@ -132,7 +132,7 @@ def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
         tokenizer.eos_token_id,
     )
     found = frozenset(
-        i for one in named if one is not None for i in (one if isinstance(one, list) else [one])
+        i for item in named if item is not None for i in (item if isinstance(item, list) else [item])
     )
     if not found:
         raise InputError("the model names no token that ends a reply (eos_token_id); it cannot be scored")
@@ -148,7 +148,7 @@ def _start(model: Any) -> int | None:
         getattr(model.config.get_text_config(), "decoder_start_token_id", None),
         getattr(model.config, "decoder_start_token_id", None),
     )
-    found = next((one for one in named if isinstance(one, int)), None)
+    found = next((number for number in named if isinstance(number, int)), None)
     if found is None:
         raise InputError("the model names no decoder_start_token_id; it cannot be scored")
     return found
@@ -161,7 +161,7 @@ def _identity(folder: ModelFolder, model: Any, processor: Any, answerer: LabelAn
     """
     kind = "labels" if isinstance(answerer, LabelAnswerer) else "replies"
     style = "chat template" if kind == "replies" and has_chat_template(processor) else "plain prompt"
-    asked = hashlib.sha256(json.dumps([METHOD, kind, style, answerer.template]).encode()).hexdigest()[:16]
+    text = hashlib.sha256(json.dumps([METHOD, kind, style, answerer.template]).encode()).hexdigest()[:16]
     number = str(model.dtype).removeprefix("torch.")
     version = import_library().__version__
-    return f"{folder.sha256()} {kind}, {style} {asked} {number} transformers {version}"
+    return f"{folder.sha256()} {kind}, {style} {text} {number} transformers {version}"

@@ -87,7 +87,7 @@ def check_picture_is_in(inputs: Mapping[str, Tensor], config: Any) -> None:
 def _picture_token(config: Any) -> int | None:
     """The token that stands for pictures, None for a model without one."""
     marks = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
-    return next((one for one in marks if isinstance(one, int)), None)
+    return next((mark for mark in marks if isinstance(mark, int)), None)
 
 
 def without_end(inputs: Inputs, ends: frozenset[int]) -> Inputs:

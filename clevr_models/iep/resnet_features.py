@@ -46,8 +46,8 @@ class Bottleneck(nn.Module):
 
 
 def _stage(inputs: int, width: int, blocks: int, stride: int) -> nn.Sequential:
-    rest = [Bottleneck(4 * width, width, 1) for _ in range(blocks - 1)]
-    return nn.Sequential(Bottleneck(inputs, width, stride), *rest)
+    bottlenecks = [Bottleneck(4 * width, width, 1) for _ in range(blocks - 1)]
+    return nn.Sequential(Bottleneck(inputs, width, stride), *bottlenecks)
 
 
 class ResNet(nn.Module):

@@ -27,7 +27,7 @@ class ModelOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """The names of the options that are not at their defaults."""
-        return tuple(one.name for one in fields(self) if getattr(self, one.name) != one.default)
+        return tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
 
 
 # How a spec begins, for the forms that other files know, too.

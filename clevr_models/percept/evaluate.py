@@ -112,18 +112,18 @@ def evaluate(weights: Path, dataset: Path) -> Report:
     model = load_percept(weights)
     scenes = load_scenes(dataset, SPLIT)
     known = {int(index): row for row, index in enumerate(scenes.indices)}
-    asked = [q for q in load_questions(dataset, SPLIT) if q.image_index in known]
+    records = [q for q in load_questions(dataset, SPLIT) if q.image_index in known]
     evidence = look(model.percept, scenes)
     with torch.no_grad():
         table: ObjectTable = model.percept.calibration(evidence).double()
-    probs, right = _ask(model, table, asked, known)
+    probs, right = _ask(model, table, records, known)
     objects, error = _objects(table, match(evidence, scenes), scenes)
     return Report(
         SPLIT,
         len(scenes.numbers),
-        _by_type(asked, right),
+        _by_type(records, right),
         _curve(probs, right),
-        _loss(probs, asked),
+        _loss(probs, records),
         objects,
         error,
     )
@@ -138,24 +138,24 @@ def question_type(program: Program) -> str:
 
 
 def _ask(
-    model: PerceptModel, table: ObjectTable, asked: list[QuestionRecord], known: dict[int, int]
+    model: PerceptModel, table: ObjectTable, records: list[QuestionRecord], known: dict[int, int]
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    probs = np.empty((len(asked), len(ANSWERS)))
-    for number, question in enumerate(asked):
+    probs = np.empty((len(records), len(ANSWERS)))
+    for number, question in enumerate(records):
         row = torch.tensor([known[question.image_index]])
         probs[number] = np.exp(model.answer(table.take(row), question.program)[0])
-    truth = np.array([ANSWERS.index(question.answer) for question in asked], np.int64)
+    truth = np.array([ANSWERS.index(question.answer) for question in records], np.int64)
     return probs, probs.argmax(axis=1) == truth
 
 
-def _loss(probs: np.ndarray[tuple[int, int], np.dtype[np.float64]], asked: list[QuestionRecord]) -> float:
-    truth = [ANSWERS.index(question.answer) for question in asked]
+def _loss(probs: np.ndarray[tuple[int, int], np.dtype[np.float64]], records: list[QuestionRecord]) -> float:
+    truth = [ANSWERS.index(question.answer) for question in records]
     return float(-np.log(probs[np.arange(len(truth)), truth]).mean()) if truth else math.nan
 
 
-def _by_type(asked: list[QuestionRecord], right: Iterable[np.bool_]) -> dict[str, Share]:
+def _by_type(records: list[QuestionRecord], right: Iterable[np.bool_]) -> dict[str, Share]:
     tally: dict[str, list[bool]] = defaultdict(list)
-    for question, is_right in zip(asked, right, strict=True):
+    for question, is_right in zip(records, right, strict=True):
         tally[question_type(question.program)].append(bool(is_right))
         tally["all"].append(bool(is_right))
     return {

@@ -154,8 +154,8 @@ def find_peaks(maps: Tensor) -> Evidence:
     highest = nn.functional.max_pool2d(presence[:, None], 3, stride=1, padding=1)[:, 0]
     peaks = torch.where(presence >= highest, presence, ABSENT).flatten(1)  # (B, h*w)
     logits, cells = peaks.topk(CANDIDATES, dim=1)  # (B, K)
-    rest = maps[:, 1:].flatten(2)  # (B, 17, h*w)
-    found = rest.gather(2, cells[:, None].expand(-1, rest.shape[1], -1)).transpose(1, 2)  # (B, K, 17)
+    tensor = maps[:, 1:].flatten(2)  # (B, 17, h*w)
+    found = tensor.gather(2, cells[:, None].expand(-1, tensor.shape[1], -1)).transpose(1, 2)  # (B, K, 17)
     shape, size, color, material, position = torch.split(
         found, [CHANNELS[name] for name in FIELDS[1:]], dim=2
     )

@@ -70,7 +70,7 @@ def misplaced_option(spec: str, options: ModelOptions) -> str:
     strange = next((key for key in given if adapter is None or key not in adapter.options), None)
     if strange is None:
         return ""
-    words = " or ".join(one.words for one in adapters() if strange in one.options)
+    words = " or ".join(item.words for item in adapters() if strange in item.options)
     return f"{strange} belongs to models {words}, not to {spec!r}; leave it out"
 
 

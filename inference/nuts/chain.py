@@ -44,14 +44,14 @@ def run_chain(
         return found
 
     if at.tuning is None:
-        for made in _warmup(at, options, evaluate):
-            if made.draw.index in span:
-                ask(made)
-            if made.draw.index >= span.stop - 1:
+        for draw in _warmup(at, options, evaluate):
+            if draw.draw.index in span:
+                ask(draw)
+            if draw.draw.index >= span.stop - 1:
                 return
-            at = made.after
-    for made in _draws(at, range(max(span.start, options.warmup), span.stop), options, evaluate):
-        ask(made)
+            at = draw.after
+    for draw in _draws(at, range(max(span.start, options.warmup), span.stop), options, evaluate):
+        ask(draw)
 
 
 def _warmup(at: ChainPoint, options: NutsOptions, evaluate: Evaluate) -> Iterator[ChainDraw]:

@@ -52,8 +52,8 @@ def nuts_rounds(
         for index in span:
             with undisturbed():
                 found = _next_draws(density, chains)
-            draws = tuple(replace(made.draw, chain=chain) for chain, made in enumerate(found))
-            rng_states = tuple(plain_point(made.after) for made in found)
+            draws = tuple(replace(draw.draw, chain=chain) for chain, draw in enumerate(found))
+            rng_states = tuple(plain_point(draw.after) for draw in found)
             yield Checkpoint(tuple(draw.state for draw in draws), rng_states, index + 1, draws)
     finally:
         for chain in chains:

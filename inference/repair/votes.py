@@ -93,10 +93,10 @@ def chance_agreement(voters: int, classes: int) -> float:
     decided, expected = 0.0, 0.0
     for most in range(1, voters + 1):
         series = np.array([1.0 / factorial(j) for j in range(most)])
-        product, rest = np.ones(1), voters - most
+        product, number = np.ones(1), voters - most
         for _ in range(classes):
             product = np.convolve(product, series)[: voters + 1]
-        strict = product[rest] / factorial(most) if len(product) > rest else 0.0
+        strict = product[number] / factorial(most) if len(product) > number else 0.0
         decided += strict
         expected += most / voters * strict
     return float(expected / decided)

@@ -142,9 +142,11 @@ def controls(
     too few draws lie outside to start the chains from, or if nothing the chains could do would show a difference.
     """
     found = [_control(draws, selection, target, chains, mass) for mass in MASSES]
-    levels = [one for one in found if one is not None]
+    levels = [control for control in found if control is not None]
     return tuple(
-        one for k, one in enumerate(levels) if k == 0 or one.mass.value <= 0.5 * levels[k - 1].mass.value
+        level
+        for k, level in enumerate(levels)
+        if k == 0 or level.mass.value <= 0.5 * levels[k - 1].mass.value
     )
 
 
@@ -160,9 +162,9 @@ def _control(
     is_out = inside == 0.0
     outside = tuple(draw for draw, out in zip(reweigh(draws, easier), is_out, strict=True) if out)
     counts = upper_counts(inside, selection.weights, selection.n, selection.heaviest)
-    made = Control(easier, estimate(selection, inside), counts, outside, selection.weights[is_out], chains)
-    is_known = made.mass.interval.high <= KNOWN * made.mass.value
-    return made if is_known and len(outside) >= chains and made.window else None
+    control = Control(easier, estimate(selection, inside), counts, outside, selection.weights[is_out], chains)
+    is_known = control.mass.interval.high <= KNOWN * control.mass.value
+    return control if is_known and len(outside) >= chains and control.window else None
 
 
 def _radius(distances: Floats, weights: Floats, most: float) -> float | None:
@@ -178,8 +180,8 @@ def _radius(distances: Floats, weights: Floats, most: float) -> float | None:
 
 def control_words(attempts: Sequence[Attempt]) -> str:
     """The outcome of the whole ladder: passed only if every level is (each has 5%, so that all together have)."""
-    levels = "; ".join(one.sentence() for one in attempts)
-    if all(one.is_passed for one in attempts):
+    levels = "; ".join(attempt.sentence() for attempt in attempts)
+    if all(attempt.is_passed for attempt in attempts):
         end = "It finds what is there clearly sooner than chance would"
     else:
         end = (

@@ -102,8 +102,8 @@ def _upper(
 
 def _narrowed(share: Floats, typical: Floats) -> Floats:
     """Korn and Graubard's effective number of draws over n / typical: the weighting's variance has no factor 1 - p."""
-    room = 1.0 - share / typical
-    ratio: Floats = np.where(room > ROUNDING, (1.0 - share) / np.maximum(room, ROUNDING), 1.0)
+    array = 1.0 - share / typical
+    ratio: Floats = np.where(array > ROUNDING, (1.0 - share) / np.maximum(array, ROUNDING), 1.0)
     return ratio
 
 

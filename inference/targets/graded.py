@@ -11,27 +11,27 @@ from trex.inference.targets.probability_vector import probability_vector
 
 def graded(
     labels: tuple[str, ...],
-    one: str,
+    text: str,
     other: str,
     level: float,
     width: float = WIDTH,
     tolerance: float | None = None,
 ) -> GaussianTarget:
     """The target for one level; the paper uses eleven levels from 0 to 1 for one pair."""
-    label_indices(labels, (one, other))
+    label_indices(labels, (text, other))
     if not 0.0 <= level <= 1.0:
-        raise InputError(f"level {level} must lie from 0 to 1: it is the probability of {one!r}")
-    return probability_vector(labels, {one: level, other: 1.0 - level}, width, tolerance)
+        raise InputError(f"level {level} must lie from 0 to 1: it is the probability of {text!r}")
+    return probability_vector(labels, {text: level, other: 1.0 - level}, width, tolerance)
 
 
 def _build(request: TargetRequest) -> GaussianTarget:
-    one, other = request.answers
-    return graded(request.labels, one, other, request.share, width=request.width)
+    text, other = request.answers
+    return graded(request.labels, text, other, request.share, width=request.width)
 
 
 def _goal(request: TargetRequest) -> Goal:
-    one, other = request.answers
-    return Goal("gives", (f"{one}: {percent(request.share)}", f"{other}: {percent(1 - request.share)}"))
+    text, other = request.answers
+    return Goal("gives", (f"{text}: {percent(request.share)}", f"{other}: {percent(1 - request.share)}"))
 
 
 TARGET = TargetKind("graded", (2, 2), _build, _goal, takes_share=True)

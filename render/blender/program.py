@@ -93,10 +93,10 @@ def _named_program(named: str) -> Program:
             f"{VARIABLE} is {named!r}, which is no program; name a Blender executable, or a Python that has bpy"
         )
     path = os.path.abspath(path)
-    said = _answer([path, "--version"])
-    if re.match(r"Python \d", said):
+    text = _answer([path, "--version"])
+    if re.match(r"Python \d", text):
         return _supported(Program(path, _version(path, _answer([path, "-P", "-c", _VERSION]))))
-    return _supported(Program(path, _version(path, said), is_executable=True))
+    return _supported(Program(path, _version(path, text), is_executable=True))
 
 
 def _without_python() -> dict[str, str]:
@@ -124,9 +124,9 @@ def _answer(command: list[str]) -> str:
     return done.stdout
 
 
-def _version(path: str, said: str) -> str:
+def _version(path: str, text: str) -> str:
     """The version in what Blender prints, e.g. "Blender 4.5.1 LTS"."""
-    found = re.search(r"^Blender (\d+\.\d+\.\d+)", said, re.MULTILINE)
+    found = re.search(r"^Blender (\d+\.\d+\.\d+)", text, re.MULTILINE)
     if found is None:
         raise InputError(f"{VARIABLE}: {path} is neither Blender nor a Python that has bpy")
     return found[1]

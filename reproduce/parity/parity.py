@@ -84,10 +84,10 @@ def judge(
     name, model = named
     answers: dict[str, list[PictureAnswers]] = {preset: [] for preset in pairs}
     for at, picture in enumerate(pictures):
-        asked = [question for question in questions if question.picture == picture.name]
-        official = answers_to(model, picture.pixels, asked)
+        asked_questions = [question for question in questions if question.picture == picture.name]
+        official = answers_to(model, picture.pixels, asked_questions)
         for preset, rendered in pairs.items():
-            found = answers_to(model, rendered[at].pixels, asked)
-            answers[preset].append(PictureAnswers(tuple(asked), official, found))
+            found = answers_to(model, rendered[at].pixels, asked_questions)
+            answers[preset].append(PictureAnswers(tuple(asked_questions), official, found))
         progress(f"questioned, {name}", at + 1, len(pictures), picture.name)
     return [row for preset in pairs for row in compare_answers(name, preset, answers[preset])]

@@ -80,8 +80,8 @@ def _row(model: str, preset: str, source: str, pictures: Sequence[PictureAnswers
     clusters = [at for at, rows in enumerate(by_picture) for _ in rows]
     interval = paired_difference(every[:, 1], every[:, 0], clusters)
     difference = ParityShare(rendered.value - official.value, *interval)
-    asked = len(every)
-    return PresetParity(model, preset, source, asked, len(by_picture), official, rendered, difference, equal)
+    number = len(every)
+    return PresetParity(model, preset, source, number, len(by_picture), official, rendered, difference, equal)
 
 
 def _outcomes(picture: PictureAnswers, source: str) -> NDArray[np.bool_]:

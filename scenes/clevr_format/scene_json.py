@@ -75,10 +75,12 @@ def _near(value: object, where: str) -> float:
 
 
 def _word(record: Mapping[str, object], attribute: str, vocabulary: Vocabulary, where: str) -> str:
-    said = text(field(record, attribute, where), f"{where}, {attribute}")
-    word = next((word for word in (said, said.strip().lower()) if word in vocabulary.values(attribute)), "")
+    output = text(field(record, attribute, where), f"{where}, {attribute}")
+    word = next(
+        (word for word in (output, output.strip().lower()) if word in vocabulary.values(attribute)), ""
+    )
     if not word:
-        raise unknown(f"{where}: {attribute}", said, vocabulary.values(attribute))
+        raise unknown(f"{where}: {attribute}", output, vocabulary.values(attribute))
     return word
 
 

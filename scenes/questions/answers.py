@@ -42,6 +42,6 @@ def answer_of(value: object, where: str = "the answer") -> str:
     return WORDS.get(word, word)
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same(text: str, other: str) -> bool:
     """Whether two answers are the same, however they are spelled."""
-    return one == other or answer_of(one) == answer_of(other)
+    return text == other or answer_of(text) == answer_of(other)

@@ -112,7 +112,7 @@ def _table() -> tuple[Family, ...]:
     builds += [*_single_and(), *_same(), *_single_or()]
     builds += _hops("one_hop", 1, ("size", "color", "material", "shape"))
     builds += _hops("two_hop", 2, ("size", "color", "material", "shape"))
-    builds += [_named("zero_hop", asked, partial(build.zero_hop, asked)) for asked in _ZERO_HOP]
+    builds += [_named("zero_hop", text, partial(build.zero_hop, text)) for text in _ZERO_HOP]
     return tuple(Family(index, *parts) for index, parts in enumerate(builds))
 
 
@@ -146,26 +146,24 @@ def _compare() -> list[_Parts]:
 
 
 def _hops(kind: str, hops: int, attributes: Sequence[str]) -> list[_Parts]:
-    return [
-        _named(kind, asked, partial(build.hops, hops, asked)) for asked in ("count", "exist", *attributes)
-    ]
+    return [_named(kind, text, partial(build.hops, hops, text)) for text in ("count", "exist", *attributes)]
 
 
 def _single_and() -> list[_Parts]:
-    return [_named("single_and", asked, partial(build.single_and, asked)) for asked in ("count", *_ORDER)]
+    return [_named("single_and", text, partial(build.single_and, text)) for text in ("count", *_ORDER)]
 
 
 def _same() -> list[_Parts]:
-    plain = [(same, asked, False) for asked in ("exist", "count") for same in _ORDER]
-    described = [(same, asked, True) for asked in ("exist", "count") for same in _ORDER]
-    queries = [(same, asked, True) for same in _ORDER for asked in _ORDER if asked != same]
+    plain = [(same, text, False) for text in ("exist", "count") for same in _ORDER]
+    described = [(same, text, True) for text in ("exist", "count") for same in _ORDER]
+    queries = [(same, text, True) for same in _ORDER for text in _ORDER if text != same]
     return [
         _named(
             "same_relate",
-            f"same_{same}/{asked}{'' if told else '_all'}",
-            partial(build.same, same, asked, told),
+            f"same_{same}/{text}{'' if message else '_all'}",
+            partial(build.same, same, text, message),
         )
-        for same, asked, told in plain + described + queries
+        for same, text, message in plain + described + queries
     ]
 
 

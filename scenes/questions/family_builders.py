@@ -15,84 +15,84 @@ COUNT_EMPTY = 0.25  # share of descriptions that match nothing, in questions for
 EXIST_EMPTY = 0.5  # the same, in questions for existence
 
 
-def _finish(draft: Draft, asked: str, among: Objects | Single) -> None:
+def _finish(draft: Draft, text: str, among: Objects | Single) -> None:
     """End with count, exist, or the query of an attribute."""
-    draft.add(asked if asked in ("count", "exist") else f"query_{asked}", among.step)
+    draft.add(text if text in ("count", "exist") else f"query_{text}", among.step)
 
 
-def _silent(asked: str) -> int:
-    return attribute_bits(asked) if asked in ATTRIBUTES else 0
+def _silent(text: str) -> int:
+    return attribute_bits(text) if text in ATTRIBUTES else 0
 
 
-def zero_hop(asked: str, draft: Draft) -> None:
+def zero_hop(text: str, draft: Draft) -> None:
     """Asks for count, existence or an attribute of objects that a description alone selects."""
     everything = draft.everything()
-    if asked == "count":
+    if text == "count":
         wordless = pick(draft.rng, 20) == 0
         found = everything if wordless else draft.some(everything, COUNT_EMPTY)
-        return _finish(draft, asked, found)
-    if asked == "exist":
-        return _finish(draft, asked, draft.some(everything, EXIST_EMPTY))
-    return _finish(draft, asked, draft.the(everything, _silent(asked)))
+        return _finish(draft, text, found)
+    if text == "exist":
+        return _finish(draft, text, draft.some(everything, EXIST_EMPTY))
+    return _finish(draft, text, draft.the(everything, _silent(text)))
 
 
-def hops(hops: int, asked: str, draft: Draft) -> None:
+def hops(hops: int, text: str, draft: Draft) -> None:
     """The same for objects related to one that may be related to another (one to three relations)."""
     anchor = draft.the(draft.everything())
     for _ in range(hops - 1):
         anchor = draft.the_related(anchor)
-    if asked in ATTRIBUTES:
-        return _finish(draft, asked, draft.the_related(anchor, _silent(asked)))
-    share = EXIST_EMPTY if asked == "exist" else COUNT_EMPTY
-    return _finish(draft, asked, draft.some_related(anchor, share))
+    if text in ATTRIBUTES:
+        return _finish(draft, text, draft.the_related(anchor, _silent(text)))
+    share = EXIST_EMPTY if text == "exist" else COUNT_EMPTY
+    return _finish(draft, text, draft.some_related(anchor, share))
 
 
-def single_and(asked: str, draft: Draft) -> None:
+def single_and(text: str, draft: Draft) -> None:
     """The same for objects that are related to two others at once."""
     anchors = [draft.draw(draft.fitting_one(draft.world.sets.everything)) for _ in range(2)]
     pairs = list(product(RELATIONS, repeat=2))
-    is_empty_wanted = asked == "count" and draft.rng.random() < COUNT_EMPTY
+    is_empty_wanted = text == "count" and draft.rng.random() < COUNT_EMPTY
     for at in draft.rng.permutation(len(pairs)):
-        one, other = (
+        number, other = (
             draft.world.sets.beyond[relation][anchor.fits.bit_length() - 1]
             for relation, anchor in zip(pairs[at], anchors, strict=True)
         )
-        options = [o for o in draft.world.options if _needs_both(asked, o, one, other)]
-        options = [o for o in options if is_empty_wanted == (o.fits & one & other == 0)]
+        options = [o for o in draft.world.options if _needs_both(text, o, number, other)]
+        options = [o for o in options if is_empty_wanted == (o.fits & number & other == 0)]
         if options:
             return _intersection(
-                asked, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
+                text, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
             )
     raise DeadEndError
 
 
-def _needs_both(asked: str, option: Option, one: Bits, other: Bits) -> bool:
+def _needs_both(text: str, option: Option, number: Bits, other: Bits) -> bool:
     """Whether there is an answer, and a different one or none without either of the two relations."""
-    left = (option.fits & one & other).bit_count()
-    if left in ((option.fits & one).bit_count(), (option.fits & other).bit_count()):
+    left = (option.fits & number & other).bit_count()
+    if left in ((option.fits & number).bit_count(), (option.fits & other).bit_count()):
         return False
-    return asked == "count" or (left == 1 and not option.names & _silent(asked))
+    return text == "count" or (left == 1 and not option.names & _silent(text))
 
 
-def _intersection(asked: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:
+def _intersection(text: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:
     related = []
     for anchor, relation in sides:
         single = draft.unique(draft.describe(draft.everything(), anchor.said))
         related.append(draft.relate(single, relation))
-    one, other = related
-    both = Objects(draft.add("intersect", one.step, other.step), one.bits & other.bits)
+    objects, other = related
+    both = Objects(draft.add("intersect", objects.step, other.step), objects.bits & other.bits)
     found = draft.describe(both, target.said)
-    _finish(draft, asked, found if asked == "count" else draft.unique(found))
+    _finish(draft, text, found if text == "count" else draft.unique(found))
 
 
-def same(attribute: str, asked: str, is_described: bool, draft: Draft) -> None:
+def same(attribute: str, text: str, is_described: bool, draft: Draft) -> None:
     """The same for the other objects that share an attribute with one."""
     silent = attribute_bits(attribute)
     others = draft.same(draft.the(draft.everything(), silent), attribute)
-    if asked in ATTRIBUTES:
-        return _finish(draft, asked, draft.the(others, silent | _silent(asked)))
-    share = EXIST_EMPTY if asked == "exist" else COUNT_EMPTY
-    return _finish(draft, asked, draft.some(others, share, silent) if is_described else others)
+    if text in ATTRIBUTES:
+        return _finish(draft, text, draft.the(others, silent | _silent(text)))
+    share = EXIST_EMPTY if text == "exist" else COUNT_EMPTY
+    return _finish(draft, text, draft.some(others, share, silent) if is_described else others)
 
 
 def single_or(filtered: str, first_related: bool, second_related: bool, draft: Draft) -> None:
@@ -115,9 +115,11 @@ def _side(draft: Draft, among: Objects, is_related: bool, silent: int) -> Object
     return draft.some_related(draft.the(among), 0.0) if is_related else draft.some(among, COUNT_EMPTY, silent)
 
 
-def _refuse_equal(draft: Draft, one: Objects, other: Objects) -> None:
+def _refuse_equal(draft: Draft, objects: Objects, other: Objects) -> None:
     """Raise DeadEndError if both sides are the same objects; both may be empty if their words differ."""
-    if one.bits == other.bits and (one.bits or _said(draft, one.step) == _said(draft, other.step)):
+    if objects.bits == other.bits and (
+        objects.bits or _said(draft, objects.step) == _said(draft, other.step)
+    ):
         raise DeadEndError
 
 

@@ -63,8 +63,8 @@ def _form_of(family: Family) -> str:
     return _asked(what, _chain(_HOPS[family.kind]))
 
 
-def _asked(asked: str, things: str) -> str:
-    return f"query_{asked}(unique({things}))" if asked in ATTRIBUTES else f"{asked}({things})"
+def _asked(text: str, things: str) -> str:
+    return f"query_{text}(unique({things}))" if text in ATTRIBUTES else f"{text}({things})"
 
 
 def _beside(anchor: str) -> str:
@@ -75,12 +75,12 @@ def _chain(hops: int) -> str:
     return _beside(_chain(hops - 1)) if hops else _SCENE
 
 
-def _sharing(same: str, asked: str) -> str:
+def _sharing(same: str, text: str) -> str:
     """CLEVR counts all things that share an attribute in one family, and those that are described in another."""
     all_of_them = f"{same}(unique({_SCENE}))"
-    if asked in ATTRIBUTES or asked.endswith("_all"):
-        return _asked(asked.removesuffix("_all"), all_of_them)
-    return _asked(asked, f"{_SOME}{all_of_them}")
+    if text in ATTRIBUTES or text.endswith("_all"):
+        return _asked(text.removesuffix("_all"), all_of_them)
+    return _asked(text, f"{_SOME}{all_of_them}")
 
 
 def program_lines(program: Program) -> list[str]:

@@ -47,15 +47,17 @@ def world_of(scene: Scene, vocabulary: Vocabulary) -> World:
     for index, values in enumerate(sets.values):
         size, color, material, shape = (values[name] for name in FILTER_ORDER)
         for a, b, c, d in _SUBSETS:
-            said = (size if a else None, color if b else None, material if c else None, shape if d else None)
-            fits[said] = fits.get(said, 0) | 1 << index
-    options = tuple(Option(said, bits, names(said), 4 - said.count(None)) for said, bits in fits.items())
+            texts = (size if a else None, color if b else None, material if c else None, shape if d else None)
+            fits[texts] = fits.get(texts, 0) | 1 << index
+    options = tuple(
+        Option(output, bits, names(output), 4 - output.count(None)) for output, bits in fits.items()
+    )
     return World(sets, options, vocabulary)
 
 
-def names(said: Description) -> int:
+def names(texts: Description) -> int:
     """The attributes that a description names, as bits in FILTER_ORDER."""
-    return sum(1 << place for place, word in enumerate(said) if word is not None)
+    return sum(1 << place for place, word in enumerate(texts) if word is not None)
 
 
 def attribute_bits(*attributes: str) -> int:
@@ -96,7 +98,7 @@ def absent(rng: np.random.Generator, world: World, silent: int) -> Description |
         for place in (free[i] for i in chosen):
             values = world.vocabulary.values(FILTER_ORDER[place])
             words[place] = values[pick(rng, len(values))]
-        said = (words[0], words[1], words[2], words[3])
-        if said not in present:
-            return said
+        texts = (words[0], words[1], words[2], words[3])
+        if texts not in present:
+            return texts
     return None

@@ -52,10 +52,10 @@ class Draft:
         """All objects of the scene."""
         return Objects(self.add("scene"), self.world.sets.everything)
 
-    def describe(self, among: Objects, said: Description) -> Objects:
+    def describe(self, among: Objects, texts: Description) -> Objects:
         """The objects of a set that match a description."""
         step, bits = among
-        for attribute, word in zip(FILTER_ORDER, said, strict=True):
+        for attribute, word in zip(FILTER_ORDER, texts, strict=True):
             if word is not None:
                 step = self.add(f"filter_{attribute}", step, word=word)
                 bits &= self.world.sets.having[attribute].get(word, 0)
@@ -68,8 +68,8 @@ class Draft:
         fitting = [o for o in options if o.fits & among.bits]
         if fitting and self.rng.random() >= empty_share:
             return self.describe(among, self.draw(fitting).said)
-        said = absent(self.rng, self.world, silent) if not empty or pick(self.rng, 2) else None
-        return self.describe(among, said or self.draw(empty).said)
+        texts = absent(self.rng, self.world, silent) if not empty or pick(self.rng, 2) else None
+        return self.describe(among, texts or self.draw(empty).said)
 
     def fitting_one(self, among: Bits, silent: int = 0) -> list[Option]:
         """The descriptions that match exactly one object of a set and name no attribute of `silent`."""

@@ -92,12 +92,12 @@ def refusal(mesh: Mesh) -> str:
 def main() -> None:
     """Looks at the shipped scene, at one made anew, and at the shapes."""
     scratch = Path(sys.argv[1])
-    made = scratch / "made.blend"
-    make_base_scene(made)
+    built = scratch / "made.blend"
+    make_base_scene(built)
     beside = sorted(path.name for path in scratch.iterdir() if "blend" in path.name)
     found = {
         "shipped": stage(FOLDER / "base_scene.blend"),
-        "made": stage(made),
+        "made": stage(built),
         "shading": shading(),
         "beside": beside,
     }

@@ -81,11 +81,11 @@ def test_a_hole_a_flipped_face_and_a_flipped_body_are_noticed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_mesh_is_what_the_script_makes(name: str, tmp_path: Path) -> None:
     write_obj(shapes()[name], tmp_path / "made.obj", name)
-    made, shipped = read_obj(tmp_path / "made.obj"), load(name)
-    assert made.faces == shipped.faces
-    np.testing.assert_allclose(made.vertices, shipped.vertices, atol=2e-6)
-    assert made.corner_normals is not None and shipped.corner_normals is not None
-    np.testing.assert_allclose(made.corner_normals, shipped.corner_normals, atol=3e-5)
+    mesh, shipped = read_obj(tmp_path / "made.obj"), load(name)
+    assert mesh.faces == shipped.faces
+    np.testing.assert_allclose(mesh.vertices, shipped.vertices, atol=2e-6)
+    assert mesh.corner_normals is not None and shipped.corner_normals is not None
+    np.testing.assert_allclose(mesh.corner_normals, shipped.corner_normals, atol=3e-5)
 
 
 def test_cube_has_flat_faces_and_rounded_edges() -> None:

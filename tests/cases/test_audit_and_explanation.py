@@ -58,13 +58,13 @@ def colored(value: str, part: slice) -> list[Row]:
 
 
 @pytest.mark.parametrize(
-    ("rest", "words"), [("green", "is seen as green"), ("mixed", "is seen in another color")]
+    ("text", "words"), [("green", "is seen as green"), ("mixed", "is seen in another color")]
 )
-def test_a_color_that_a_slice_is_named_after(rest: str, words: str) -> None:
+def test_a_color_that_a_slice_is_named_after(text: str, words: str) -> None:
     """Descriptions of slices are made from the examples that formed them, and others are asked for errors alone."""
     families = discover(situations(colored("green", MADE), plain_asker()), CLEVR)
     assert "is seen as green" in families[0].words
-    (seen, *_) = in_held_out(families, situations(colored(rest, REST), plain_asker()))
+    (seen, *_) = in_held_out(families, situations(colored(text, REST), plain_asker()))
     assert words in seen.family.words and seen.p_value < 0.01
 
 
@@ -82,14 +82,18 @@ def found_in(see: object, tested: object = None) -> list[Finding]:
     seen = in_held_out(families, judging)
     every = [(k, row) for k, each in enumerate(seen) for row in judging if row.examined.misread]
     stay = [replace(asked_again(True, 0.97, family=k), scene=row.examined.scene) for k, row in every]
-    return findings(seen, stay, memberships_of([one.family for one in seen], judging), {})
+    return findings(seen, stay, memberships_of([held_out.family for held_out in seen], judging), {})
 
 
 def test_a_folder_of_an_older_audit_does_not_show_its_other_examples() -> None:
     """It asked again about every object of another shape: those taken for no cube are not counted as staying."""
     first = found_in(mostly_cube)[0]
-    cubes = {one.scene for _, one in rows_of(mostly_cube, REST) if "cube" in {r.value for r in one.misread}}
-    every = {one.scene for _, one in rows_of(mostly_cube, REST) if one.misread}
+    cubes = {
+        examined.scene
+        for _, examined in rows_of(mostly_cube, REST)
+        if "cube" in {r.value for r in examined.misread}
+    }
+    every = {examined.scene for _, examined in rows_of(mostly_cube, REST) if examined.misread}
     assert {row.scene for row in first.stayed} == cubes < every
     assert first.stays.count == first.fails.count == len(cubes)
 
@@ -97,9 +101,9 @@ def test_a_folder_of_an_older_audit_does_not_show_its_other_examples() -> None:
 def test_another_model_that_takes_them_for_something_else_does_not_fail_so() -> None:
     """Two models that confuse the same class with different ones do not share a failure."""
     chosen = found_in(mostly_cube)[:1]
-    rest = rows_of(mostly_cube, REST)
-    theirs = Other("other", tuple(one for _, one in rows_of(other, REST)))
-    (pair,) = beside(rest, theirs, chosen, plain_asker()).families.values()
+    remaining = rows_of(mostly_cube, REST)
+    theirs = Other("other", tuple(examined for _, examined in rows_of(other, REST)))
+    (pair,) = beside(remaining, theirs, chosen, plain_asker()).families.values()
     assert pair.both == pair.only_second == 0 < pair.only_first == chosen[0].fails.count
 
 
@@ -108,7 +112,7 @@ def count(shape: str) -> tuple[Step, ...]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "said", "is_failure"),
+    ("kind", "value", "text", "is_failure"),
     [
         ("missed", "", "1", True),  # of two spheres one is missed
         ("missed", "", "3", False),  # one too many is not "is missed"
@@ -120,18 +124,21 @@ def count(shape: str) -> tuple[Step, ...]:
     ],
 )
 def test_an_answer_that_is_wrong_otherwise_does_not_bear_a_sentence_out(
-    kind: str, value: str, said: str, is_failure: bool
+    kind: str, value: str, text: str, is_failure: bool
 ) -> None:
     """A mistake that changes its direction between two renders is another mistake."""
     items = [
         SceneObject(s, "small", "red", "metal", 2.0 * k, 0.0, 0.0) for k, s in enumerate(("sphere", "sphere"))
     ]
     scene, read = Scene(tuple(items), Nuisances()), Misreading(kind, 0, value)  # type: ignore[arg-type]
-    one = Examined(0, (), (Mistake(0, 0),), (read,), (), ())
+    examined = Examined(0, (), (Mistake(0, 0),), (read,), (), ())
     rows = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
     family = replace(rows[0], symptom=replace(rows[0].symptom, what=kind))
     question = SceneQuestion(FAMILIES[0], count("sphere"), "2")
-    assert Membership(family, one, CLEVR).is_failure(scene, one.mistakes[0], question, said) == is_failure
+    assert (
+        Membership(family, examined, CLEVR).is_failure(scene, examined.mistakes[0], question, text)
+        == is_failure
+    )
 
 
 # Explanations
@@ -160,18 +167,24 @@ def test_yes_for_no_is_explained_by_what_was_taken_for_it(tmp_path: Path) -> Non
     """ "Is there a cube?" of a scene with a cylinder that passes for one: the cylinder, and not the spheres."""
     scene = scene_of("sphere", "cylinder", "sphere")
     with coded_run(tmp_path, YesNo((1, 3)), overrides=[*IS_THERE, "answer=yes"]) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS, None)
-    assert (made.truth, made.compared, made.blame) == ("no", "truth", Blame("alone", (1,)))
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS, None)
+    assert (explanation.truth, explanation.compared, explanation.blame) == (
+        "no",
+        "truth",
+        Blame("alone", (1,)),
+    )
 
 
 def test_no_for_yes_is_explained_by_the_object_that_is_not_seen(tmp_path: Path) -> None:
     """The only cube is not seen: without it "no" is right, which says that it is the one, not what would help."""
     scene = scene_of("sphere", "cube", "cylinder")
     with coded_run(tmp_path, YesNo((0,)[:0]), overrides=[*IS_THERE, "answer=no"]) as scores:
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY, None)
-    assert made.truth == "yes" and made.blame == Blame("alone", (1,))
-    assert "the answer stays no, which is right then, as if the model had not seen it" in sentence(made)
-    assert made.flip is not None and all(one.truth == "no" for one in made.flip.found)
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY, None)
+    assert explanation.truth == "yes" and explanation.blame == Blame("alone", (1,))
+    assert "the answer stays no, which is right then, as if the model had not seen it" in sentence(
+        explanation
+    )
+    assert explanation.flip is not None and all(effect.truth == "no" for effect in explanation.flip.found)
 
 
 @dataclass(frozen=True)
@@ -196,27 +209,28 @@ def test_without_the_object_that_is_asked_about_there_is_nothing_to_be_right_abo
     """ "What color is the cube?": without the cube the answer changes, and CLEVR has none."""
     scene = scene_of("cube", "sphere", "cylinder")
     scene = replace(scene, objects=(replace(scene.objects[0], color="green"), *scene.objects[1:]))
-    asked = ["question=What color is the cube?", "answer=red", "scene.revoke=[]"]
-    with coded_run(tmp_path, Color(), overrides=asked) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS, None)
-    assert [(one.score.answer, one.truth) for one in made.removals] == [
+    texts = ["question=What color is the cube?", "answer=red", "scene.revoke=[]"]
+    with coded_run(tmp_path, Color(), overrides=texts) as scores:
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS, None)
+    assert [(removal.score.answer, removal.truth) for removal in explanation.removals] == [
         ("blue", NO_ANSWER), ("blue", "green"), ("blue", "green"),
     ]  # fmt: skip
-    assert made.blame == Blame("none") and not causes({"a": made}, CLEVR)["a"]
-    assert made.flip is not None and made.flip.found == ()
+    assert explanation.blame == Blame("none") and not causes({"a": explanation}, CLEVR)["a"]
+    assert explanation.flip is not None and explanation.flip.found == ()
 
 
 def test_a_question_without_a_true_answer_is_said_to_compare_answers(tmp_path: Path) -> None:
     """ "What color is the cube?" where there are two: no answer is right or wrong."""
     scene = scene_of("cube", "cube", "sphere")
-    asked = ["question=What color is the cube?", "answer=red", "scene.revoke=[]"]
-    with coded_run(tmp_path, Color(), overrides=asked) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS, None)
-    assert (made.truth, made.compared) == (NO_ANSWER, "answer")
+    texts = ["question=What color is the cube?", "answer=red", "scene.revoke=[]"]
+    with coded_run(tmp_path, Color(), overrides=texts) as scores:
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS, None)
+    assert (explanation.truth, explanation.compared) == (NO_ANSWER, "answer")
     assert any(
-        "no true answer in this scene, so answers alone are compared" in said for said in sentences(made)
+        "no true answer in this scene, so answers alone are compared" in text
+        for text in sentences(explanation)
     )
-    assert made.blame.how == "either" and len(made.blame.parts) == 3
+    assert explanation.blame.how == "either" and len(explanation.blame.parts) == 3
 
 
 def test_an_answer_that_is_none_is_not_right(tmp_path: Path) -> None:
@@ -228,7 +242,7 @@ def test_an_answer_that_is_none_is_not_right(tmp_path: Path) -> None:
     class Silent(Counts):
         def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
             rows = super().log_probs(images)
-            spheres = [(np.rint(one * 255.0)[..., 2].astype(int) & 3 == 2).any() for one in images]
+            spheres = [(np.rint(image * 255.0)[..., 2].astype(int) & 3 == 2).any() for image in images]
             out = np.full((len(images), len(labels)), -30.0)
             for row, known, seen in zip(out, rows, spheres, strict=True):
                 row[:-1] = known if seen else -30.0
@@ -238,23 +252,27 @@ def test_an_answer_that_is_none_is_not_right(tmp_path: Path) -> None:
     folder = tmp_path / "silent"
     folder.mkdir()
     with coded_run(folder, Silent(as_one_more, labels), overrides=["answer=2", "scene.revoke=[]"]) as scores:
-        made = explain_scene(scores, found(scores, scene_of("cube", "sphere", "cylinder")), REMOVALS, None)
-    assert made.removals[1].score.answer == "<unparsed>" and made.blame == Blame("none")
+        explanation = explain_scene(
+            scores, found(scores, scene_of("cube", "sphere", "cylinder")), REMOVALS, None
+        )
+    assert explanation.removals[1].score.answer == "<unparsed>" and explanation.blame == Blame("none")
 
 
 def test_a_hit_that_needs_less_than_one_half_compares_the_level_set_and_says_so(tmp_path: Path) -> None:
     low = ["answer=2", "target.kind=threshold", "target.threshold=0.3", "scene.revoke=[]"]
     with coded_run(tmp_path, Counts(as_one_more), overrides=low) as scores:
-        made = explain_scene(scores, found(scores, scene_of("cube", "sphere", "cylinder")), REMOVALS, None)
-    assert made.compared == "level set" and sorted(made.blame.parts) == [0, 1]
-    assert any("a change counts if the scene leaves the level set" in said for said in sentences(made))
+        explanation = explain_scene(
+            scores, found(scores, scene_of("cube", "sphere", "cylinder")), REMOVALS, None
+        )
+    assert explanation.compared == "level set" and sorted(explanation.blame.parts) == [0, 1]
+    assert any("a change counts if the scene leaves the level set" in text for text in sentences(explanation))
 
 
 def test_the_words_of_a_failure_name_the_truth_of_the_changed_scene(tmp_path: Path) -> None:
     """Whoever reads that the confidence fell by 97 points sees that this explains nothing, and why."""
-    made = made_of(
+    explanation = made_of(
         tmp_path, lambda cubes, spheres, cylinders: cubes + 1, scene_of("cube", "sphere", "sphere"), "2"
     )
-    assert made.blame == Blame("none")
-    assert "(without the" in (said := sentence(made)) and "the answer is 1, and 0 is true)" in said
-    assert "to blame" not in said
+    assert explanation.blame == Blame("none")
+    assert "(without the" in (text := sentence(explanation)) and "the answer is 1, and 0 is true)" in text
+    assert "to blame" not in text

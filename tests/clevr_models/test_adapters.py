@@ -253,15 +253,15 @@ def test_the_secret_goes_to_the_service_and_is_shown_nowhere(
     bound = model.bind(CUBES)
     bound.log_probs(pictures(1))
     assert Service.secrets == [f"Bearer {SECRET}"] * 2
-    said = [repr(model), repr(bound), model_fingerprint(model.name, bound)]
+    texts = [repr(model), repr(bound), model_fingerprint(model.name, bound)]
     Service.reply = SECRET.encode()  # a service that repeats what it was sent
     for status in (200, 400, 401, 503):
         Service.statuses = [status] * 9
         answerer = HttpAnswerer(service, token=SECRET, sleep=Waits())
         with pytest.raises(ModelError) as caught:
             answerer(pictures(1), CUBES)
-        said += [str(caught.value), repr(answerer), repr(caught.value.__cause__)]
-    assert not any(SECRET in text for text in said)
+        texts += [str(caught.value), repr(answerer), repr(caught.value.__cause__)]
+    assert not any(SECRET in text for text in texts)
     assert SECRET not in "".join(capfd.readouterr())
 
 

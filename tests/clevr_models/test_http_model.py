@@ -313,7 +313,7 @@ def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[s
     """The turn behind TLS, with a certificate for localhost that only the file cert.pem vouches for."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed, so there is no certificate to show")
-    made = [
+    texts = [
         "openssl",
         "req",
         "-x509",
@@ -326,7 +326,7 @@ def over_tls(turn: Callable[[socket.socket], None], folder: Path) -> Callable[[s
         "/CN=localhost",
     ]
     names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
-    subprocess.run([*made, *names], cwd=folder, check=True, capture_output=True)
+    subprocess.run([*texts, *names], cwd=folder, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
 

@@ -205,10 +205,10 @@ FAULTS = {
 def test_a_faulty_model_is_refused_before_any_picture(spec: str, module: str, bind: Bind) -> None:
     with pytest.raises(InputError, match=FAULTS[spec]) as caught:
         bind(spec)
-    said = str(caught.value)
-    assert module in said and said.isprintable() and len(said) < 900
+    text = str(caught.value)
+    assert module in text and text.isprintable() and len(text) < 900
     if FAULTS[spec] == TWO:
-        assert "torch.cat([0 * z, z], dim=1)" in said and "np.stack([1 - p, p], axis=1)" in said
+        assert "torch.cat([0 * z, z], dim=1)" in text and "np.stack([1 - p, p], axis=1)" in text
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ TOLERANCE = 1e-3  # float32, sums of 4,096 terms; every planted bug moves a logi
 
 
 def network(variant: str) -> RelationNetwork:
-    made = RelationNetwork(variant)
-    made.load_state_dict(made.state_dict() | random_state(variant))
-    return made.eval()
+    network = RelationNetwork(variant)
+    network.load_state_dict(network.state_dict() | random_state(variant))
+    return network.eval()
 
 
 def picture(seed: int = 1) -> torch.Tensor:
@@ -71,10 +71,10 @@ def test_every_misreading_of_the_facts_is_caught(bug: Reading) -> None:
 
 
 def test_each_question_is_read_alone_whatever_stands_beside_it() -> None:
-    made = network("original")
+    relation_network = network("original")
     with torch.inference_mode():
-        together = made.questions([WORDS, WORDS[:3], tuple(range(1, 44))])
-        alone = made.questions([WORDS[:3]])
+        together = relation_network.questions([WORDS, WORDS[:3], tuple(range(1, 44))])
+        alone = relation_network.questions([WORDS[:3]])
     assert torch.allclose(together[1], alone[0], atol=1e-6)
 
 
@@ -157,18 +157,18 @@ def test_the_released_weights_answer_clevr_s_own_questions(
     fetch_relation_network(weights)
     assert read_card(relation_path(variant))["words"] == how_found()
     model = load_relation_model(relation_path(variant), variant)
-    asked = [
+    request = [
         (root / "images" / q["split"] / q["image_filename"], q["question"], q["answer"])
         for split in ("train", "val")
         for q in json.loads((root / f"questions/CLEVR_{split}_questions.json").read_text())["questions"]
     ]
     found = 0
-    for path in sorted({path for path, _, _ in asked}):
-        here = [(text, answer) for other, text, answer in asked if other == path]
+    for path in sorted({path for path, _, _ in request}):
+        here = [(text, answer) for other, text, answer in request if other == path]
         image = np.asarray(Image.open(path).convert("RGB"), dtype=np.float32)[None] / np.float32(255)
         rows = model.ask(image[0], [Question(text, ()) for text, _ in here])
         found += sum(ANSWERS[row.argmax()] == answer for row, (_, answer) in zip(rows, here, strict=True))
-    assert (len(asked), found) == (47, right)
+    assert (len(request), found) == (47, right)
 
 
 OPEN = {

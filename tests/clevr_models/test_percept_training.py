@@ -95,9 +95,9 @@ def test_a_killed_run_resumes_to_the_same_weights(
         with pytest.raises(_Killed):
             run(dataset, tmp_path / "broken", progress=dies)
     assert not (tmp_path / "broken" / "percept.safetensors").exists()
-    told: list[int] = []
-    resumed = run(dataset, tmp_path / "broken", progress=lambda _, done, *facts: told.append(done))
-    assert told == [4, 6]  # it goes on after the fourth step, and does not begin anew
+    numbers: list[int] = []
+    resumed = run(dataset, tmp_path / "broken", progress=lambda _, done, *facts: numbers.append(done))
+    assert numbers == [4, 6]  # it goes on after the fourth step, and does not begin anew
     assert read_card(resumed)["sha256"] == read_card(unbroken)["sha256"]
     with pytest.raises(RunError, match="other settings"):
         run(dataset, tmp_path / "broken", seed=2)

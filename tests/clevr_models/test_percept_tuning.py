@@ -24,7 +24,7 @@ def drawn() -> Scenes:
     rng = np.random.default_rng(3)
     scenes = [ScenePrior(n_objects=(3, 3)).sample(rng) for _ in range(LEAST + 6)]
     pictures = FakeRenderer(120, 80, vocabulary=CLEVR).render(scenes)
-    return labelled(scenes, [one.pixels for one in pictures])
+    return labelled(scenes, [picture.pixels for picture in pictures])
 
 
 def tuned(ordinary: Scenes, further: Scenes, weight: float, device: str = "cpu") -> Percept:
@@ -33,11 +33,11 @@ def tuned(ordinary: Scenes, further: Scenes, weight: float, device: str = "cpu")
 
 
 def weights(percept: Percept) -> torch.Tensor:
-    return torch.cat([one.detach().flatten() for one in percept.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in percept.parameters()])
 
 
 def loss(percept: Percept, scenes: Scenes) -> float:
-    labels = Labels(*(torch.from_numpy(one) for one in scenes[2:]))
+    labels = Labels(*(torch.from_numpy(scene) for scene in scenes[2:]))
     with torch.no_grad():
         return float(grid_loss(percept.network(to_pixels(scenes.pictures)), labels).total)
 
@@ -48,12 +48,12 @@ def test_weight_zero_does_not_look_at_the_further_scenes_and_another_weight_lear
 ) -> None:
     ordinary, further = drawn.take(np.arange(LEAST)), drawn.take(np.arange(LEAST, LEAST + 6))
     other = further.take(np.array([0, 0]))
-    zero, again, one = (
+    zero, again, percept = (
         tuned(ordinary, extra, weight) for extra, weight in ((further, 0.0), (other, 0.0), (further, 1.0))
     )
     assert torch.equal(weights(zero), weights(again))
     assert not torch.equal(weights(zero), weights(load_shipped().percept))
-    assert loss(one, further) < loss(zero, further)
+    assert loss(percept, further) < loss(zero, further)
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_a_gpu_learns_the_further_scenes_and_gives_weights_for_the_cpu(drawn: Sc
     if not torch.cuda.is_available():
         pytest.skip("torch finds no CUDA device on this machine")
     ordinary, further = drawn.take(np.arange(LEAST)), drawn.take(np.arange(LEAST, LEAST + 6))
-    zero, one = (tuned(ordinary, further, weight, "cuda") for weight in (0.0, 1.0))
-    assert weights(one).device.type == "cpu"
-    assert loss(one, further) < loss(zero, further)
-    assert loss(one, further) < loss(load_shipped().percept, further)
+    zero, percept = (tuned(ordinary, further, weight, "cuda") for weight in (0.0, 1.0))
+    assert weights(percept).device.type == "cpu"
+    assert loss(percept, further) < loss(zero, further)
+    assert loss(percept, further) < loss(load_shipped().percept, further)

@@ -184,8 +184,8 @@ def test_a_card_names_no_mesh_outside_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_scene_of_100_000_objects_or_beyond_the_horizon_is_refused() -> None:
-    one = Scene((OBJECT,), Nuisances())
-    for read, data in ((from_clevr, to_clevr(one)), (scene_from_dict, scene_to_dict(one))):
+    scene = Scene((OBJECT,), Nuisances())
+    for read, data in ((from_clevr, to_clevr(scene)), (scene_from_dict, scene_to_dict(scene))):
         (item,) = data["objects"]  # type: ignore[misc]
         with pytest.raises(InputError, match=r"100,000 objects"):
             read({**data, "objects": [item] * 100_000})
@@ -246,7 +246,7 @@ def test_garbage_among_the_sessions_is_told_and_left_out(
     good = '{"began": "2026-01-01T00:00:00+00:00", "seconds": 2.0, "renders": 3}\n'
     bad = '{"began": 1, "seconds": "long", "renders": null}\n[[[\n{"began": "x", "seconds": NaN, "renders": 1}\n'
     (tmp_path / "sessions.jsonl").write_text(good + bad + good)
-    assert [one.renders for one in read_sessions(tmp_path)] == [3, 3]
+    assert [session.renders for session in read_sessions(tmp_path)] == [3, 3]
     assert "3 damaged lines are ignored, the first is line 2" in caplog.text
 
 

@@ -43,13 +43,13 @@ def check_schema(data: bytes) -> ElementTree.Element:
 
 
 def test_each_status_has_its_element() -> None:
-    suite = check_schema(junit_xml("s", [Case(one.name, "g", one, "why") for one in CaseStatus]))
+    suite = check_schema(junit_xml("s", [Case(status.name, "g", status, "why") for status in CaseStatus]))
     assert [[reason.tag for reason in case] for case in suite] == [[], ["failure"], ["error"], ["skipped"]]
     assert suite[1][0].attrib == {"message": "why", "type": "failed"} and suite[1][0].text == "why"
 
 
 def test_a_validator_accepts_every_status_and_hostile_text() -> None:
-    cases = [Case(text, text, one, text) for one in CaseStatus for text in ("why", HOSTILE)]
+    cases = [Case(text, text, status, text) for status in CaseStatus for text in ("why", HOSTILE)]
     check_valid(junit_xml(HOSTILE, cases))
     check_valid(junit_xml("no case", []))
 
@@ -70,7 +70,7 @@ PLANTED = {
 def test_the_validator_refuses_a_planted_fault(planted: str) -> None:
     pytest.importorskip("xmlschema", reason="xmlschema is not installed (extra `dev`)")
     right, wrong = PLANTED[planted]
-    text = junit_xml("s", [Case("c", "g", one, "why") for one in CaseStatus]).decode()
+    text = junit_xml("s", [Case("c", "g", status, "why") for status in CaseStatus]).decode()
     assert right in text
     broken = text.replace(right, wrong).replace(
         "</failure>", "</broken>" if wrong == "<broken" else "</failure>"

@@ -74,9 +74,9 @@ def test_what_only_shares_work_or_marks_use_goes_on_without_locks(
 def test_a_queue_that_cannot_be_locked_is_not_called_damaged(tmp_path: Path) -> None:
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMMAP
-    with pytest.raises(RunError, match="no locks that work") as told, transaction(tmp_path):
+    with pytest.raises(RunError, match="no locks that work") as info, transaction(tmp_path):
         raise error
-    assert "damaged" not in str(told.value)
+    assert "damaged" not in str(info.value)
 
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -153,8 +153,8 @@ def test_a_bank_counts_each_scene_for_those_it_stands_for() -> None:
             levels = controls(draws, selection, TARGET, CHAINS)
             radius = levels[0].target.statistic.radius * 0.001 if levels else math.nan  # type: ignore[attr-defined]
             near.append((radius, levels[0].mass.value if levels else math.nan))
-    truth, said = np.array(near)[:, 0].reshape(-1, 2), np.array(near)[:, 1].reshape(-1, 2)
-    ratio = np.nanmean(truth, axis=0) / np.nanmean(said, axis=0)
+    truth, array = np.array(near)[:, 0].reshape(-1, 2), np.array(near)[:, 1].reshape(-1, 2)
+    ratio = np.nanmean(truth, axis=0) / np.nanmean(array, axis=0)
     assert 0.6 < ratio[0] < 1.6
     assert ratio[1] < 0.5  # planted: no weights
 
@@ -221,7 +221,7 @@ def test_the_block_kernel_passes_both_rungs() -> None:
     assert len(levels) == 2
     outcomes = [search(easier, SEED + rank) for rank, easier in enumerate(levels)]
     print(control_words(outcomes))
-    assert all(one.is_passed for one in outcomes)
+    assert all(outcome.is_passed for outcome in outcomes)
 
 
 def test_a_control_starts_with_the_weights_of_its_own_target() -> None:
@@ -229,9 +229,9 @@ def test_a_control_starts_with_the_weights_of_its_own_target() -> None:
     draws = draws_of(uniform(np.random.default_rng(SEED), 3000))
     for easier in controls(draws, everyone(3000), TARGET, CHAINS):
         scored = [draw.state for draw in easier.outside]
-        weights = [one.log_weight for one in scored]
-        assert weights == [easier.target.log_weight(one.log_probs) for one in scored]
-        assert weights != [TARGET.log_weight(one.log_probs) for one in scored]
+        weights = [state.log_weight for state in scored]
+        assert weights == [easier.target.log_weight(state.log_probs) for state in scored]
+        assert weights != [TARGET.log_weight(state.log_probs) for state in scored]
 
 
 def test_the_last_render_of_the_window_counts() -> None:

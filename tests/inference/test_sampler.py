@@ -68,7 +68,7 @@ def bits(draws: Sequence[Draw[Floats]]) -> list[tuple[object, ...]]:
 
 
 def flat(found: Sequence[Checkpoint[Floats]]) -> list[Draw[Floats]]:
-    return [draw for one in found for draw in one.draws]
+    return [draw for checkpoint in found for draw in checkpoint.draws]
 
 
 def through_json(
@@ -86,13 +86,13 @@ def test_all_at_once_is_one_by_one_with_one_batch_a_round() -> None:
     found = list(rounds(toy_kernel(renderer), begin(), 25))
     single, states = toy_kernel(), list(begin().states)
     rngs = [load_rng(state) for state in begin().rng_states]
-    for one in found:
+    for checkpoint in found:
         steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
         states = [draw.state for draw in steps]
-        assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
-        assert [draw.is_accepted for draw in steps] == [d.is_accepted for d in one.draws]
+        assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in checkpoint.draws]
+        assert [draw.is_accepted for draw in steps] == [d.is_accepted for d in checkpoint.draws]
     assert len(renderer.batches) <= 25 and max(renderer.batches) > 1
-    rendered = sum(draw.was_rendered for one in found for draw in one.draws)
+    rendered = sum(draw.was_rendered for item in found for draw in item.draws)
     assert sum(renderer.batches) == rendered < 4 * 25  # invalid points cost nothing
 
 
@@ -126,8 +126,8 @@ def test_more_chains_leave_the_first_ones_alone() -> None:
 def test_chains_from_one_state_part_at_once() -> None:
     state = begin(1).states[0]
     apart = flat(list(rounds(toy_kernel(), start(SEED, (state, state)), 30)))
-    one, two = ([d.z.tolist() for d in apart if d.chain == c] for c in (0, 1))
-    assert one != two
+    item, two = ([d.z.tolist() for d in apart if d.chain == c] for c in (0, 1))
+    assert item != two
     shared = Checkpoint(
         (state, state), (start(SEED, (state,)).rng_states[0],) * 2
     )  # planted: one stream for all

@@ -155,4 +155,6 @@ def test_every_move_is_recorded_with_the_weight_of_the_target() -> None:
     _, draws = step(OF, select(TARGET, risen(OF, begun(1, OF), 1, 0.9, levels=2), enough=0.9)[0])
     rendered = [draw.proposed for draw in draws if draw.was_rendered]
     assert len(rendered) > 20
-    assert [one.log_weight for one in rendered] == [TARGET.log_weight(one.log_probs) for one in rendered]
+    assert [state.log_weight for state in rendered] == [
+        TARGET.log_weight(state.log_probs) for state in rendered
+    ]

@@ -47,7 +47,7 @@ def test_prior_draws_chains_and_particles_draw_other_numbers() -> None:
     draws = [Draw(STATE, index=index) for index in range(N)]
     rng_states = (*start(SEED, [STATE] * N).rng_states, *particles(SEED, draws).rng_states)
     numbers = [*first_numbers(PRIOR_STREAM), *first_numbers(BANK_STREAM)]
-    numbers += [float(load_rng(one).random()) for one in rng_states]
+    numbers += [float(load_rng(state).random()) for state in rng_states]
     assert len(set(numbers)) == len(numbers) == 4 * N + 1
 
 

@@ -76,7 +76,7 @@ def test_the_initial_weights_keep_the_spread_from_layer_to_layer() -> None:
             else:
                 before = layer(before)
     assert len(spreads) == 6 + 7 and all(
-        0.8 < one < 1.8 for one in spreads
+        0.8 < spread < 1.8 for spread in spreads
     )  # a ReLU takes half of the square
 
 

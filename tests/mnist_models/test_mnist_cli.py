@@ -31,13 +31,13 @@ def test_train_writes_weights_and_says_what_they_are_worth(folder: Path, tmp_pat
         "cpu",
     ]
     out = ["--out", str(tmp_path / "out")]
-    made = trex("models", "train", "classifier", *small, *out, "--network", "lenet")
-    assert made.exit_code == 0, made.output
-    assert "writing to" in made.stderr and "steps 3/3, epoch 1/1, loss" in made.stderr
+    result = trex("models", "train", "classifier", *small, *out, "--network", "lenet")
+    assert result.exit_code == 0, result.output
+    assert "writing to" in result.stderr and "steps 3/3, epoch 1/1, loss" in result.stderr
     weights = tmp_path / "out" / "fashion-lenet.safetensors"
-    assert made.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
-    made = trex("models", "train", "vae", *small, *out, "--without", "Trouser, 9")
-    assert made.exit_code == 0, made.output
+    assert result.stdout.splitlines()[-1] == f"weights: {weights}" and weights.is_file()
+    result = trex("models", "train", "vae", *small, *out, "--without", "Trouser, 9")
+    assert result.exit_code == 0, result.output
     card = json.loads((tmp_path / "out" / "fashion-vae-without-1-9.json").read_text())
     assert card["command"].startswith("trex models train vae --dataset fashion --without Trouser,9")
 
@@ -77,11 +77,11 @@ def test_signs_are_trained_by_the_same_commands(tmp_path: Path) -> None:
         str(tmp_path / "out"),
     ]
     common += ["--epochs", "1", "--batch-size", "24", "--device", "cpu"]
-    made = trex("models", "train", "classifier", *common, "--network", "resnet18-16", "--json")
-    assert made.exit_code == 0, made.output
-    assert json.loads(made.stdout)["figures"]["held_out"]["n"] == 12
-    made = trex("models", "train", "beta-vae", *common, "--latent", "3", "--beta", "0.4", "--anneal", "2")
-    assert made.exit_code == 0, made.output
+    result = trex("models", "train", "classifier", *common, "--network", "resnet18-16", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["figures"]["held_out"]["n"] == 12
+    result = trex("models", "train", "beta-vae", *common, "--latent", "3", "--beta", "0.4", "--anneal", "2")
+    assert result.exit_code == 0, result.output
     card = json.loads((tmp_path / "out" / "signs-beta-vae.json").read_text())
     assert card["settings"]["latent"] == 3 and card["settings"]["beta"] == 0.4
     assert "--latent 3 --beta 0.4 --anneal 2" in card["command"] and card["figures"]["active_latents"] <= 3

@@ -60,7 +60,7 @@ def test_the_files_of_the_other_data_set_are_refused(
     split: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted bug: MNIST's folder was read as garments, whose files have the same names."""
-    contents = {one: load_data("mnist", one, folder).sha256 for one in ("train", "test")}
+    contents = {text: load_data("mnist", text, folder).sha256 for text in ("train", "test")}
     published = SOURCES["mnist"]._replace(contents=contents)
     monkeypatch.setattr(module, "SOURCES", {**SOURCES, "mnist": published})
     for place in (folder / "MNIST", write_data(tmp_path / "plain", packed=False) / "MNIST" / "raw"):

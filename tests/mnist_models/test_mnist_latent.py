@@ -39,9 +39,9 @@ def smallest_p_value(draws: Floats, log_density: Callable[[Floats], float], cent
     return float(min(p_values)) * len(p_values)
 
 
-def drawn(one: Callable[[np.random.Generator], Floats], n: int = 6_000) -> Floats:
+def drawn(item: Callable[[np.random.Generator], Floats], n: int = 6_000) -> Floats:
     rng = np.random.default_rng(5)
-    return np.array([one(rng) for _ in range(n)])
+    return np.array([item(rng) for _ in range(n)])
 
 
 def test_prior_draws_have_the_prior_density() -> None:

@@ -122,9 +122,9 @@ def test_a_decoder_and_a_classifier_make_a_world(folder: Path, kind: str) -> Non
     zs = [StandardNormal(5).sample(rng) for _ in range(4)]
     scorer = Scorer(renderer, classifier)
     together, alone = scorer.score(zs), [scorer.score([z])[0] for z in zs]
-    for one, other in zip(together, alone, strict=True):
-        assert np.array_equal(one.picture.pixels, other.picture.pixels)
-        assert np.array_equal(one.log_probs, other.log_probs)
+    for scored, other in zip(together, alone, strict=True):
+        assert np.array_equal(scored.picture.pixels, other.picture.pixels)
+        assert np.array_equal(scored.log_probs, other.log_probs)
     assert together[0].picture.pixels.shape == (28, 28, 1)
     assert renderer.render([]) == []
 

@@ -174,7 +174,7 @@ def test_a_checkpoint_whose_parts_do_not_fit_is_refused(kind: str, tmp_path: Pat
     with safe_open(path, "pt") as file:
         metadata = file.metadata()
     tensors = load_file(path) | SPOILED[kind]
-    save_file({name: one for name, one in tensors.items() if one is not None}, path, metadata)
+    save_file({name: tensor for name, tensor in tensors.items() if tensor is not None}, path, metadata)
     with pytest.raises(RunError, match=r"damaged .*remove it to begin anew"):
         load_checkpoint(path, *parts, {"seed": 1}, 10)
 

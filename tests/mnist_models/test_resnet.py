@@ -41,7 +41,7 @@ def test_parameter_counts_follow_from_the_layers() -> None:
         for before, after in ((64, 128), (128, 256), (256, 512))
     )
     whole = conv(3, 64, 3) + 4 * conv(64, 64, 3) + stages + 512 * 43 + 43
-    assert sum(one.numel() for one in ResNet18(43).parameters()) == whole == 11_190_891
+    assert sum(parameter.numel() for parameter in ResNet18(43).parameters()) == whole == 11_190_891
 
 
 def test_the_stem_keeps_32_pixels_and_the_stages_leave_4() -> None:
@@ -81,8 +81,8 @@ def test_a_resnet_learns_made_signs_and_its_card_is_true(folder: Path, tmp_path:
         figures["held_out"]["n"] == 12 and figures["held_out"]["accuracy"] > 0.9
     )  # tracks that it never saw
     loaded, test = load_classifier(str(path)), load_data("signs", "test", folder)
-    said = loaded.log_probs(test.images.astype(np.float32) / np.float32(255)).argmax(axis=1)
-    assert int((said == test.labels).sum()) == figures["right"]
+    output = loaded.log_probs(test.images.astype(np.float32) / np.float32(255)).argmax(axis=1)
+    assert int((output == test.labels).sum()) == figures["right"]
     with pytest.raises(ModelError, match=r"needs float32 \(B, 32, 32, 3\)"):
         loaded.log_probs(np.zeros((1, 28, 28, 1), np.float32))
 
@@ -95,9 +95,9 @@ def test_held_out_tracks_are_not_learned(
     seen: list[int] = []
     plain = training.fit
 
-    def watched(make: object, data: object, *rest: object) -> object:
+    def watched(make: object, data: object, *remaining: object) -> object:
         seen.extend(data.groups.tolist())
-        return plain(make, data, *rest)
+        return plain(make, data, *remaining)
 
     monkeypatch.setattr(training, "fit", watched)
     trained(folder, tmp_path)

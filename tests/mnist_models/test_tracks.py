@@ -26,14 +26,14 @@ def signs_of(rows: NDArray[np.int64], arrays: dict[str, NDArray[np.generic]]) ->
 
 def test_no_sign_is_on_both_sides_and_a_fifth_is_held_out(tmp_path: Path) -> None:
     write_packed(tmp_path)
-    data, made = load_signs("train", tmp_path), made_arrays()
+    data, arrays = load_signs("train", tmp_path), made_arrays()
     for seed in range(20):
         split = split_tracks(data, seed)
-        learned, held = signs_of(split.learning, made), signs_of(split.held_out, made)
+        learned, held = signs_of(split.learning, arrays), signs_of(split.held_out, arrays)
         assert not learned & held and len(learned) == 16 and len(held) == 4
         assert sorted([*split.learning, *split.held_out]) == list(range(len(data.images)))
     rows = np.random.default_rng(0).permutation(len(data.images))  # planted: frames instead of tracks
-    assert signs_of(rows[12:], made) & signs_of(rows[:12], made)
+    assert signs_of(rows[12:], arrays) & signs_of(rows[:12], arrays)
 
 
 def test_a_split_is_a_function_of_its_seed(tmp_path: Path) -> None:
@@ -56,10 +56,10 @@ def test_tracks_of_one_number_in_two_classes_are_two_signs() -> None:
 
 def test_some_tracks_are_whole_ones(tmp_path: Path) -> None:
     write_packed(tmp_path)
-    data, made = load_signs("train", tmp_path), made_arrays()
+    data, arrays = load_signs("train", tmp_path), made_arrays()
     rows = split_tracks(data).held_out
     some = some_tracks(data, rows, 7, np.random.default_rng(0))
-    assert len(some) == 6 and len(signs_of(some, made)) == 2 and set(some) <= set(rows)
+    assert len(some) == 6 and len(signs_of(some, arrays)) == 2 and set(some) <= set(rows)
     assert some_tracks(data, rows, 12, np.random.default_rng(0)).tolist() == rows.tolist()
     with pytest.raises(InputError, match="2 pictures hold no whole track of signs; take at least 3"):
         some_tracks(data, rows, 2, np.random.default_rng(0))

@@ -17,8 +17,8 @@ def arrows(n: int) -> torch.Tensor:
 
 def correlation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     """Of each two pictures (B,); light and contrast do not change it."""
-    one, other = (pictures.flatten(1) - pictures.mean((1, 2, 3))[:, None] for pictures in (first, second))
-    return (one * other).sum(1) / (one.norm(dim=1) * other.norm(dim=1))
+    tensor, other = (pictures.flatten(1) - pictures.mean((1, 2, 3))[:, None] for pictures in (first, second))
+    return (tensor * other).sum(1) / (tensor.norm(dim=1) * other.norm(dim=1))
 
 
 def test_views_keep_shape_and_range_and_differ() -> None:

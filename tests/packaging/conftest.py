@@ -24,8 +24,8 @@ def build(tree: Path, kind: str, out: Path) -> Path:
     command = [sys.executable, "-c", BUILD, f"build_{kind}", str(out)]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
-    (made,) = out.iterdir()
-    return made
+    (path,) = out.iterdir()
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -55,14 +55,14 @@ def test_constraints_pin_one_version_of_every_dependency_for_each_python() -> No
     pinned = requirements(ROOT / "constraints.txt")
     for python in ("3.11", "3.12", "3.13"):
         place = {"python_version": python, "python_full_version": f"{python}.1"}
-        for one in map(Requirement, PROJECT["dependencies"]):
-            if one.marker is not None and not one.marker.evaluate(place):
+        for requirement in map(Requirement, PROJECT["dependencies"]):
+            if requirement.marker is not None and not requirement.marker.evaluate(place):
                 continue
-            pins = [p for p in pinned if p.name.lower() == one.name.lower()]
+            pins = [p for p in pinned if p.name.lower() == requirement.name.lower()]
             fitting = [p for p in pins if p.marker is None or p.marker.evaluate(place)]
-            assert len(fitting) == 1, f"{one.name} on {python}: {len(fitting)} pins"
+            assert len(fitting) == 1, f"{requirement.name} on {python}: {len(fitting)} pins"
             (version,) = fitting[0].specifier
-            assert one.specifier.contains(version.version)
+            assert requirement.specifier.contains(version.version)
 
 
 WITHOUT = """

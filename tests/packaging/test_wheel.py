@@ -32,7 +32,7 @@ def expected(tree: Path) -> set[str]:
         "blender_assets/shapes/*",
     )  # fmt: skip
     rooms = [package, *(path for path in package.iterdir() if path.is_dir())]
-    modules = {file for room in rooms for file in room.resolve().rglob("*.py")}
+    modules = {file for path in rooms for file in path.resolve().rglob("*.py")}
     named = {file: file.relative_to(package if file.is_relative_to(package) else tree) for file in modules}
     found = {f"trex/{name}" for name in named.values()}
     for pattern in data:
@@ -69,8 +69,8 @@ def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) 
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("bayes_trex-*")
     again = build(unpacked, "wheel", tmp_path / "wheel")
-    with ZipFile(wheel) as one, ZipFile(again) as other:
-        sums = [{item.filename: item.CRC for item in archive.infolist()} for archive in (one, other)]
+    with ZipFile(wheel) as file, ZipFile(again) as other:
+        sums = [{item.filename: item.CRC for item in archive.infolist()} for archive in (file, other)]
     assert sums[0] == sums[1]
 
 

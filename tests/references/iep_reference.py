@@ -100,12 +100,12 @@ def baseline_shapes(kind: str) -> Shapes:
 
 def random_state(shapes: Shapes, seed: int = 0, scale: float = 1.4) -> dict[str, Tensor]:
     """Weights under which every layer matters to the answer."""
-    made = torch.Generator().manual_seed(seed)
+    built = torch.Generator().manual_seed(seed)
     state = {}
     for name, shape in shapes.items():
         width = int(np.prod(shape[1:])) if len(shape) > 1 else 25
         gain = 1.0 if "embed" in name else scale / width**0.5
-        state[name] = torch.randn(shape, generator=made) * gain
+        state[name] = torch.randn(shape, generator=built) * gain
     return state
 
 

@@ -43,11 +43,11 @@ class Tensors(dict[str, "np.ndarray[Any, np.dtype[np.float32]]"]):
                 self[name] = np.frombuffer(data[begin:end], np.float32).reshape(entry["shape"])
 
     def named(self, ending: str) -> Any:
-        (name,) = (one for one in self if one.endswith(ending))
+        (name,) = (text for text in self if text.endswith(ending))
         return self[name]
 
     def before(self, ending: str) -> str:
-        (name,) = (one for one in self if one.endswith(ending))
+        (name,) = (text for text in self if text.endswith(ending))
         return name.removesuffix(ending)
 
 
@@ -79,7 +79,7 @@ def write_text(path: Path, tensors: Tensors, config: dict[str, Any], tokenizer: 
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(words)
     writer.add_file_type(0)
-    special = {one["content"]: one["id"] for one in tokenizer["added_tokens"]}
+    special = {item["content"]: item["id"] for item in tokenizer["added_tokens"]}
     numbers = {**tokenizer["model"]["vocab"], **special}
     names = sorted(numbers, key=numbers.__getitem__)
     writer.add_tokenizer_model("gpt2")

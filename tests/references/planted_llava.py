@@ -46,11 +46,11 @@ def tokenizer() -> Any:
         show_progress=False,
     )
     found.train_from_iterator([*ANSWERS, " ".join(ANSWERS)] * 50, trainer)
-    made = transformers.PreTrainedTokenizerFast(
+    backend = transformers.PreTrainedTokenizerFast(
         tokenizer_object=found, pad_token="<pad>", bos_token="<s>", eos_token="</s>"
     )
-    made.image_token = "<image>"
-    return made
+    backend.image_token = "<image>"
+    return backend
 
 
 def planted_llava(folder: Path) -> Path:
@@ -92,18 +92,18 @@ def _plant(model: Any, words: Any) -> None:
             layer.mlp.down_proj.weight.zero_()
             layer.self_attn.o_proj.weight.mul_(0.05)
             layer.self_attn.o_proj.weight[:SIGNS].zero_()
-        tokens, said = language.embed_tokens.weight, model.lm_head.weight
+        tokens, output = language.embed_tokens.weight, model.lm_head.weight
         tokens[:, :SIGNS] = 0
         tokens[:, SIGNS - 1] = 3.0
         colon = words.encode("x:", add_special_tokens=False)[-1]
         tokens[colon] = 0
         tokens[colon, 0] = 3.0
-        said.zero_()
+        output.zero_()
         random = torch.Generator().manual_seed(5)
         for first in dict.fromkeys(words.encode(answer, add_special_tokens=False)[0] for answer in ANSWERS):
-            said[first, 0] = 3.0
-            said[first, SIGNS:] = torch.randn(HIDDEN - SIGNS, generator=random) * 1.2
-        said[words.eos_token_id, SIGNS - 1] = 12.0  # after any token but ":"
+            output[first, 0] = 3.0
+            output[first, SIGNS:] = torch.randn(HIDDEN - SIGNS, generator=random) * 1.2
+        output[words.eos_token_id, SIGNS - 1] = 12.0  # after any token but ":"
 
 
 def gguf_files(python: str, folder: Path, out: Path) -> tuple[Path, Path]:

@@ -27,13 +27,13 @@ class Reading:
 
 def random_state(variant: str, seed: int = 0) -> dict[str, Tensor]:
     """Weights of the right shapes under which every part of the network matters to the answer."""
-    made = torch.Generator().manual_seed(seed)
+    built = torch.Generator().manual_seed(seed)
     state = {}
     for name, tensor in RelationNetwork(variant).state_dict().items():
         if name.endswith("num_batches_tracked"):
             continue
         width = tensor[0].numel() if tensor.ndim > 1 else 1
-        drawn = torch.randn(tensor.shape, generator=made)
+        drawn = torch.randn(tensor.shape, generator=built)
         state[name] = drawn.abs() + 0.5 if name.endswith("running_var") else drawn * (1.5 / width) ** 0.5
     for name in ("rl.f_fc1.weight", "rl.f_fc2.weight"):
         state[name] = state[name] * 0.05  # the sum over 4,096 pairs is large

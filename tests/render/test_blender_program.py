@@ -71,7 +71,7 @@ def test_each_kind_of_program_is_told_by_what_it_says(
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("#!/bin/sh\necho Blender 3.6.5\n", "has Blender 3.6.5; versions 4.2 to 5.x are supported"),
         ("#!/bin/sh\necho Blender 6.0.0\n", "has Blender 6.0.0; versions 4.2"),
@@ -82,10 +82,10 @@ def test_each_kind_of_program_is_told_by_what_it_says(
     ],
 )
 def test_what_is_no_blender_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, output: str
 ) -> None:
     monkeypatch.setenv(VARIABLE, script(tmp_path / "program", text))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=output):
         BlenderRenderer("draft", "cpu")
 
 

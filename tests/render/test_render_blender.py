@@ -190,8 +190,8 @@ def test_the_path_of_a_nuisance_is_checked() -> None:
         text=True,
         timeout=240,
     )
-    one, color, too_many, *missing = done.stdout.splitlines()[-6:]
-    assert (one, color) == ("1", "4")
+    text, color, too_many, *missing = done.stdout.splitlines()[-6:]
+    assert (text, color) == ("1", "4")
     assert "'odd' has 5 coordinates, but the value at" in too_many and "has 4" in too_many
     assert all("no decimal number or numbers at" in line and "base_scene.blend" in line for line in missing)
     assert len(missing) == 3

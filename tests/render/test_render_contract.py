@@ -91,8 +91,8 @@ def test_row_0_is_the_top_and_column_0_the_left(renderer: SceneRenderer) -> None
 
 def test_leaving_one_out_keeps_what_was_seen_of_the_others(renderer: SceneRenderer) -> None:
     scene = max(prior_scenes(6), key=lambda z: len(z.objects))
-    whole, *rest = renderer.render([scene, *(without(scene, i) for i in range(len(scene.objects)))])
-    for left_out, picture in enumerate(rest):
+    whole, *pictures = renderer.render([scene, *(without(scene, i) for i in range(len(scene.objects)))])
+    for left_out, picture in enumerate(pictures):
         ids = np.where(
             picture.mask > left_out, picture.mask + 1, picture.mask
         )  # as numbered in the whole scene

@@ -96,7 +96,7 @@ def test_a_device_that_is_not_there_is_an_error_that_lists_what_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         ({"preset": "fats"}, "'fast'"),
         ({"device": "gpu"}, "cpu, cuda"),
@@ -106,8 +106,8 @@ def test_a_device_that_is_not_there_is_an_error_that_lists_what_is() -> None:
         ({"vocabulary": CLEVR.introduce(replace(CONE, name="duck", mesh="duck.obj"))}, "duck.obj"),
     ],
 )
-def test_wrong_settings_are_told_at_once(arguments: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_wrong_settings_are_told_at_once(arguments: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
         BlenderRenderer(**arguments)  # type: ignore[arg-type]
 
 

@@ -313,5 +313,5 @@ def test_a_user_is_told_of_every_process_that_renders(plan: Plan, capsys: pytest
         assert blender.device
         check(SCENES, blender.render(SCENES))
         assert len(blender.process_ids()) == 2
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("starting")]
-    assert told == ["starting Blender (1 process)", "starting Blender (2 processes)"]
+    texts = [line for line in capsys.readouterr().err.splitlines() if line.startswith("starting")]
+    assert texts == ["starting Blender (1 process)", "starting Blender (2 processes)"]

@@ -135,7 +135,9 @@ def test_the_source_network_stays_and_the_whole_target_network_moves() -> None:
     begun = copy.deepcopy(source.state_dict())
     assert same(training.modules["model"].state_dict(), begun)  # a copy to begin with
     step(training, 3)
-    assert same(source.state_dict(), begun) and not any(one.requires_grad for one in source.parameters())
+    assert same(source.state_dict(), begun) and not any(
+        parameter.requires_grad for parameter in source.parameters()
+    )
     moved = training.modules["model"].state_dict()
     assert not any(torch.equal(moved[name], begun[name]) for name in begun)  # the last layer too
 
@@ -181,8 +183,8 @@ def test_the_penalty_is_half_the_squares_of_weights_alone() -> None:
     assert float(penalty(layer.parameters()).detach()) == pytest.approx(2.5e-5 * 4.0)
 
 
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(one[name], other[name]) for name in other)
+def same(tensors: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(tensors[name], other[name]) for name in other)
 
 
 PAIR = ("typeset-source-1", "typeset-mnist-adda-1")
@@ -214,12 +216,12 @@ def test_its_card_tells_the_truth(name: str) -> None:
 def test_the_experiment_of_this_pair_has_a_query_for_each_network_and_digit() -> None:
     path = QUERIES / "adda-typeset.toml"
     experiment = read_experiment(path)
-    asked = set()
+    request = set()
     for cell in cells(experiment):
         query = check(path.parent / experiment.query, cell.ways[0]).query
-        asked.add((query.model.name, *query.answer))
+        request.add((query.model.name, *query.answer))
         assert query.generator.name == "mnist-gan" and not cell.section.published
-    assert asked == {(name, str(digit)) for name in PAIR for digit in range(10)}
+    assert request == {(name, str(digit)) for name in PAIR for digit in range(10)}
 
 
 def test_the_experiment_of_svhn_has_the_published_values() -> None:
@@ -237,6 +239,6 @@ def test_what_the_experiments_train_first_is_a_command() -> None:
     commands = {**group.commands, "adda": typer.main.get_command(single)}
     for path in QUERIES.glob("*.toml"):
         experiment = read_experiment(path)
-        for words in (*experiment.train, *(w for one in experiment.cells for w in one.train)):
-            name, *rest = shlex.split(words)
-            commands[name].make_context(name, rest)  # a usage error if a word is not known
+        for words in (*experiment.train, *(w for cell in experiment.cells for w in cell.train)):
+            name, *texts = shlex.split(words)
+            commands[name].make_context(name, texts)  # a usage error if a word is not known

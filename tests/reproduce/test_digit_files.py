@@ -24,11 +24,11 @@ N = 12
 
 def pictures(n: int = N) -> np.ndarray:
     """(32, 32, 3, n): the first is red, the second white, the third black; the others noise."""
-    made = np.random.default_rng(0).integers(0, 256, (32, 32, 3, n)).astype(np.uint8)
-    made[..., :3] = 0
-    made[:, :, 0, 0] = 255
-    made[..., 1] = 255
-    return made
+    array = np.random.default_rng(0).integers(0, 256, (32, 32, 3, n)).astype(np.uint8)
+    array[..., :3] = 0
+    array[:, :, 0, 0] = 255
+    array[..., 1] = 255
+    return array
 
 
 def labels(n: int = N) -> np.ndarray:
@@ -39,7 +39,11 @@ def write(folder: Path, is_packed: bool = True, **changes: object) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     variables = {"X": pictures(), "y": labels()} | changes
     path = folder / "train_32x32.mat"
-    savemat(path, {name: one for name, one in variables.items() if one is not None}, do_compression=is_packed)
+    savemat(
+        path,
+        {name: variable for name, variable in variables.items() if variable is not None},
+        do_compression=is_packed,
+    )
     return path
 
 
@@ -57,10 +61,10 @@ def test_a_made_file_is_read_in_gray_with_ten_as_zero(tmp_path: Path, is_packed:
 
 def test_rows_stay_rows_and_a_picture_stays_its_own(tmp_path: Path) -> None:
     """A white upper half stays one; a reader that exchanges axes would show a left half, or mix pictures."""
-    made = pictures()
-    made[..., 5] = 0
-    made[:16, :, :, 5] = 255
-    write(tmp_path, X=made)
+    array = pictures()
+    array[..., 5] = 0
+    array[:16, :, :, 5] = 255
+    write(tmp_path, X=array)
     image = svhn("train", tmp_path).images[5]
     assert image[:13].min() == 255 and image[15:].max() == 0
 

@@ -84,8 +84,8 @@ def test_every_cell_asks_the_query_with_its_own_settings(folder: Path) -> None:
 
 
 def test_the_published_value_stands_beside_ours(outcome: Outcome) -> None:
-    one, nine = rows(outcome)
-    assert one.published == "0.950 ± 0.020" and "not found" not in one.ours
+    row, nine = rows(outcome)
+    assert row.published == "0.950 ± 0.020" and "not found" not in row.ours
     assert nine.published == "0.900" and nine.ours == "not found" and nine.ending == "NOT FOUND"
     assert nine.prior.startswith("0 of 60 (less than ") and nine.note == "five objects"
     assert "1 of 2 level sets have been found (published: 1 of 3)" in markdown(outcome)
@@ -177,21 +177,21 @@ def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> No
 def test_a_finished_cell_is_read_and_a_missing_one_is_run(
     folder: Path, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Path | None] = []
+    paths: list[Path | None] = []
 
-    def counted(query: Path, overrides: object, out: Path | None, *rest: object) -> None:
-        asked.append(out)
+    def counted(query: Path, overrides: object, out: Path | None, *remaining: object) -> None:
+        paths.append(out)
         raise InputError("enough")
 
     monkeypatch.setattr(carrying_out, "find", counted)
     again = carry_out(folder, ("one", "nine"))
-    assert [rows(again), asked] == [rows(outcome), []]
+    assert [rows(again), paths] == [rows(outcome), []]
     with pytest.raises(InputError, match="enough"):
         run_experiment(
             str(folder / "counts.toml"), ("one",), ("search.prior_scenes=61",), folder / "other", lambda _: Silent(),
             lambda *_: None, lambda _: None,
         )  # fmt: skip
-    assert asked == [folder / "other" / "one"]
+    assert paths == [folder / "other" / "one"]
 
 
 def test_what_has_to_be_trained_comes_first_and_once(folder: Path) -> None:
@@ -260,8 +260,8 @@ def test_unknown_names_are_answered_with_those_there_are(folder: Path) -> None:
         experiment_path("mnist-ambigity")
     with pytest.raises(InputError, match="its cells are one, nine, 1-2"):
         carry_out(folder, ("ten",))
-    said = reproduce("experiment", "no-such")
-    assert said.exit_code != 0
+    result = reproduce("experiment", "no-such")
+    assert result.exit_code != 0
 
 
 @pytest.mark.parametrize("path", sorted(QUERIES.glob("*.toml")), ids=lambda path: path.stem)
@@ -274,8 +274,8 @@ def test_every_cell_of_the_experiments_here_is_a_query(path: Path) -> None:
 
 def test_the_ending_says_what_the_values_are_worth(outcome: Outcome, folder: Path) -> None:
     """The effective size of weighted prior draws, or the worst R-hat of chains; nothing where nothing was found."""
-    one = outcome.results[0]
-    weights = normalized_weights(np.array([draw.state.log_weight for draw in one.results.prior]))
+    cell_result = outcome.results[0]
+    weights = normalized_weights(np.array([draw.state.log_weight for draw in cell_result.results.prior]))
     assert rows(outcome)[0].ending == f"FOUND, effective size {1 / float(weights @ weights):.0f}"
     assert rows(outcome)[0].how == "60 prior draws by their weights"
     assert rows(outcome)[1].ending == "NOT FOUND"

@@ -74,18 +74,22 @@ def test_the_paired_test_is_mcnemars_on_a_made_table() -> None:
 
 
 def test_swapped_digits_are_left_out_of_both_networks() -> None:
-    one = Contrast(network(10), network(30, 70))
-    assert one.swapped == (1,)
-    assert one.sure_wrong_change == pytest.approx(0.2)
-    assert one.unswapped.sure_wrong_change == 0.0 and one.unswapped.adapted.sure_wrong.of == 70
+    contrast = Contrast(network(10), network(30, 70))
+    assert contrast.swapped == (1,)
+    assert contrast.sure_wrong_change == pytest.approx(0.2)
+    assert contrast.unswapped.sure_wrong_change == 0.0 and contrast.unswapped.adapted.sure_wrong.of == 70
 
 
 def test_the_sentence_says_more_less_or_not_measurably_more() -> None:
     """Runs are the clusters: a change that some runs reverse is not measurable however many pictures they have."""
     more = [Contrast(network(10), network(30 + k, 70 - k)) for k in range(5)]
-    less = [Contrast(one.adapted, one.source) for one in more]
+    less = [Contrast(contrast.adapted, contrast.source) for contrast in more]
     mixed = [*more[:2], *less[:3]]
-    assert [verdict(one) for one in (more, less, mixed)] == ["more", "less", "not measurably more"]
+    assert [verdict(contrasts) for contrasts in (more, less, mixed)] == [
+        "more",
+        "less",
+        "not measurably more",
+    ]
     assert verdict(more[:1]) == "not measurably more" and "one run, so no interval" in sentence(more[:1])
     assert "+22.0\u00a0points, 95%: +20.0\u00a0points to +24.0\u00a0points" in sentence(more)
     assert "more overconfident" in sentence(more)
@@ -114,12 +118,15 @@ def comparison(folder: Path) -> Comparison:
 def test_a_network_compared_with_itself_does_not_change(comparison: Comparison) -> None:
     (test,), (drawn,) = comparison.test, comparison.drawn
     assert len(test.source.truth) == N_TEST and len(drawn.source.truth) == 40
-    for one in (test, drawn):
-        assert one.mistakes.p_value == 1.0 and one.sure_wrong_change == one.calibration_change == 0.0
+    for contrast in (test, drawn):
+        assert (
+            contrast.mistakes.p_value == 1.0
+            and contrast.sure_wrong_change == contrast.calibration_change == 0.0
+        )
     assert drawn.source.accuracy.count == 40 - comparison.no_digit  # the committee is the network
-    told: Any = comparison_json(comparison)
-    assert json.loads(json.dumps(told)) == told and told["draws"] == 40
-    first = told["drawn"]["runs"][0]["source"]["first_sure"]
+    message: Any = comparison_json(comparison)
+    assert json.loads(json.dumps(message)) == message and message["draws"] == 40
+    first = message["drawn"]["runs"][0]["source"]["first_sure"]
     assert sum(right for right, _ in first) == sum(of for _, of in first) > 0
     words = markdown(comparison)
     assert "not measurably more overconfident" in words and "40 drawings of mnist-vae" in words
@@ -127,8 +134,8 @@ def test_a_network_compared_with_itself_does_not_change(comparison: Comparison) 
 
 @pytest.mark.usefixtures("one_thread")
 def test_the_command_tells_the_table_and_refuses_other_models(folder: Path) -> None:
-    told = reproduced("overconfidence", SAME, "--data", folder)
-    assert "| 1 | adapted |" in told.stdout and "drawings" not in told.stdout
+    result = reproduced("overconfidence", SAME, "--data", folder)
+    assert "| 1 | adapted |" in result.stdout and "drawings" not in result.stdout
     refused(reproduce("overconfidence", "mnist-classifier", "--data", folder), "is not SOURCE:ADAPTED")
     refused(reproduce("overconfidence", f"{SAME}:x", "--data", folder), "is not SOURCE:ADAPTED")
     other = "mnist-classifier:fashion-classifier"
@@ -169,7 +176,7 @@ def test_two_measures_that_go_opposite_ways_give_no_verdict() -> None:
         return Contrast(network(n_wrong, 100 - n_wrong), few)
 
     runs = [run(20), run(21), run(22)]
-    assert all(one.sure_wrong_change < 0 < one.calibration_change for one in runs)
+    assert all(contrast.sure_wrong_change < 0 < contrast.calibration_change for contrast in runs)
     assert verdict(runs) == "unclear" and "disagree" in sentence(runs)
 
 

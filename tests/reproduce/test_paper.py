@@ -215,7 +215,7 @@ def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('item = "T"\nwhat = "x"', "give an experiment, or a verdict"),
         ('item = "T"\nwhat = "x"\nverdict = "differs"\ncommand = "c"\npage = "p"', "say why"),
@@ -226,10 +226,10 @@ def test_the_list_names_experiments_cells_and_pages_that_exist() -> None:
         ('item = "T"\nwhat = "x"\nexperiment = "e"\ncompare = "accuracy"', "give published_value"),
     ],
 )
-def test_a_row_that_rests_on_nothing_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_a_row_that_rests_on_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "paper.toml"
     path.write_text(f'title = "P"\n[[items]]\n{text}\n')
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_paper(path)
 
 

@@ -76,7 +76,7 @@ def test_the_interval_covers_the_accuracy_of_few_questions_about_few_pictures() 
         pictures = []
         for questions in rng.multinomial(47 - 28, np.full(28, 1 / 28)) + 1:
             right = rng.random(questions) < 0.98
-            official = tuple("1" if one else "2" for one in right)
+            official = tuple("1" if item else "2" for item in right)
             pictures.append(PictureAnswers((asked("1"),) * int(questions), official, official))
         found = compare_answers("model", "fast", pictures)[0].official
         held += found.low <= 0.98 <= found.high
@@ -156,20 +156,20 @@ def test_the_page_and_table_are_written_and_a_second_run_renders_nothing(
         return Counting(PRESETS[preset].width, PRESETS[preset].height)
 
     monkeypatch.setattr(parity, "BlenderRenderer", fake)
-    monkeypatch.setattr(parity, "answers_to", lambda model, pixels, asked: tuple(q.answer for q in asked))
+    monkeypatch.setattr(parity, "answers_to", lambda model, pixels, request: tuple(q.answer for q in request))
     monkeypatch.setattr(parity, "load_model", lambda spec: type("Named", (), {"name": spec})())
-    told: list[tuple[str, int, int, str]] = []
+    message: list[tuple[str, int, int, str]] = []
     for _ in range(2):
         page = write_parity_page(
             folder, tmp_path / "out", ["some-model"], ["reference", "fast"], tmp_path / "PARITY.md",
-            progress=lambda *step: told.append(step),
+            progress=lambda *step: message.append(step),
         )  # fmt: skip
     assert len(rendered) == 4  # two scenes, two presets
     text, table = page.read_text(), (tmp_path / "PARITY.md").read_text()
     assert text.count("data:image/png;base64,") == 6 and "some-model" in text
     assert "| some-model | fast | all |" in table and "+0.0" in table and "base64" not in table
-    assert ("rendered at fast", 2, 2) in [step[:3] for step in told]
-    assert ("questioned, some-model", 2, 2) in [step[:3] for step in told]
+    assert ("rendered at fast", 2, 2) in [step[:3] for step in message]
+    assert ("questioned, some-model", 2, 2) in [step[:3] for step in message]
 
 
 def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_what_a_picture_loses_is_said_on_the_page_and_in_the_table(tmp_path: Pat
     data, tally = official(tmp_path / "d", 2), Tally()
     (data / "images/val/CLEVR_val_000001.png").write_bytes(LOSSY["a hole"][0])
     pictures = read_official(data, tally=tally)
-    pairs = {"fast": [make_pair(one.pixels, one.pixels) for one in pictures]}
+    pairs = {"fast": [make_pair(picture.pixels, picture.pixels) for picture in pictures]}
     write_table(tmp_path / "table.md", pictures, pairs, [], tally.sentences)
     write_page(tmp_path / "page.html", pictures, pairs, [], tally.sentences)
     for name in ("table.md", "page.html"):

@@ -92,12 +92,12 @@ def changed(outcome: Outcome, change: Callable[[CellResult], CellResult]) -> Out
     return replace(outcome, results=tuple(map(change, outcome.results)))
 
 
-def with_white_test_pictures(one: CellResult) -> CellResult:
-    return replace(one, test_picture=WHITE)
+def with_white_test_pictures(result: CellResult) -> CellResult:
+    return replace(result, test_picture=WHITE)
 
 
-def with_white_pictures(one: CellResult) -> CellResult:
-    return replace(one, pictures=(WHITE,))
+def with_white_pictures(result: CellResult) -> CellResult:
+    return replace(result, pictures=(WHITE,))
 
 
 def test_a_sheet_is_written_within_its_limit(outcome: Outcome) -> None:
@@ -140,7 +140,7 @@ def test_the_matrix_of_the_test_set_is_a_file_of_its_own(outcome: Outcome) -> No
     write_sheet(outcome)
     before = (outcome.folder / TEST_SET / SHEET).read_bytes()
     hit = read_stored(outcome.folder / TEST_SET).baselines[0]
-    write_sheet(changed(outcome, lambda one: replace(one, test_picture=WHITE, test_set=hit)))
+    write_sheet(changed(outcome, lambda result: replace(result, test_picture=WHITE, test_set=hit)))
     assert (outcome.folder / TEST_SET / SHEET).read_bytes() != before
     write_sheet(outcome)
 
@@ -179,7 +179,7 @@ def test_the_accuracy_is_that_of_the_card_of_the_weights_of_the_run(outcome: Out
     right = card["figures"]["right"]
     assert accuracy_of(manifest) == ModelAccuracy("mnist-classifier", "test", right, 10_000)
     record = write_page(outcome, ())
-    assert [one.right for one in record.accuracies] == [right]
+    assert [accuracy.right for accuracy in record.accuracies] == [right]
     assert "mnist-classifier is right on 9917 of 10000" in (outcome.folder / "experiment.html").read_text()
     other = manifest.made.model_copy(update={"model": "mnist-classifier 0000000000000000"})
     assert accuracy_of(manifest.model_copy(update={"made": other})) is None  # planted: trained anew since

@@ -35,8 +35,8 @@ def test_made_files_are_read_as_they_were_written(tmp_path: Path, inner: str) ->
     write_packed(tmp_path / inner)
     write_packed(tmp_path / inner, "test")
     train, test = (load_data("signs", split, tmp_path) for split in ("train", "test"))
-    made = made_arrays()
-    assert np.array_equal(train.images, made["images"]) and np.array_equal(train.labels, made["labels"])
+    arrays = made_arrays()
+    assert np.array_equal(train.images, arrays["images"]) and np.array_equal(train.labels, arrays["labels"])
     assert train.picture == (32, 32, 3) and train.names == NAMES and len(NAMES) == len(set(NAMES)) == 43
     assert train.groups is not None and len(set(train.groups)) == CLASSES * TRACKS
     assert np.bincount(train.groups).tolist() == [FRAMES] * (CLASSES * TRACKS)
@@ -46,9 +46,9 @@ def test_made_files_are_read_as_they_were_written(tmp_path: Path, inner: str) ->
 def test_the_hash_knows_pictures_labels_and_tracks(tmp_path: Path) -> None:
     whole = load_signs("train", write_packed(tmp_path / "a").parent).sha256
     assert load_signs("train", write_packed(tmp_path / "b").parent).sha256 == whole
-    made = made_arrays()
+    arrays = made_arrays()
     for name, change in (("images", 1), ("labels", 1), ("track", 1)):
-        changed = made[name].copy()
+        changed = arrays[name].copy()
         changed[-1] = changed[-1] + change
         assert load_signs("train", write_packed(tmp_path / name, **{name: changed}).parent).sha256 != whole
 
@@ -214,12 +214,12 @@ def test_test_pictures_take_their_classes_from_the_other_archive(tmp_path: Path)
     ],
 )
 def test_tables_that_lie_are_refused(tmp_path: Path, table: str, message: str) -> None:
-    members = {name: one for name, one in training_members().items() if "00000/" in name or not table}
-    members = {name: one for name, one in members.items() if not name.endswith(".csv")}
+    members = {name: member for name, member in training_members().items() if "00000/" in name or not table}
+    members = {name: member for name, member in members.items() if not name.endswith(".csv")}
     path = write_zip(tmp_path / "in" / TRAINING, members | {f"{PLACE}/GT-00000.csv": HEAD + table})
     with pytest.raises(InputError, match=message):
         read_training(path)
-    assert [one.name for one in tmp_path.rglob("*")] == ["in", TRAINING]  # nothing was unpacked anywhere
+    assert [item.name for item in tmp_path.rglob("*")] == ["in", TRAINING]  # nothing was unpacked anywhere
 
 
 @pytest.mark.parametrize("name", ["../../out.ppm", "/out.ppm", "GTSRB\\..\\out.ppm"])
@@ -227,7 +227,7 @@ def test_a_member_that_leaves_the_archive_is_refused(tmp_path: Path, name: str) 
     path = write_zip(tmp_path / "in" / TRAINING, training_members() | {name: b"x"})
     with pytest.raises(InputError, match="leaves the archive"):
         read_training(path)
-    assert [one.name for one in tmp_path.rglob("*")] == ["in", TRAINING]
+    assert [item.name for item in tmp_path.rglob("*")] == ["in", TRAINING]
 
 
 @pytest.mark.parametrize(

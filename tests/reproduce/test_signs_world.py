@@ -64,7 +64,7 @@ def test_a_search_of_signs_is_kept_in_color_reported_and_resumed(tmp_path: Path)
     assert done.manifest.query.answer == ("Stop",)  # class 14
     whole = draws(done.folder)
     pictures = [np.asarray(Image.open(path)) for path in (done.folder / "pictures").glob("*.png")]
-    assert pictures and {one.shape for one in pictures} == {(32, 32, 3)}
+    assert pictures and {picture.shape for picture in pictures} == {(32, 32, 3)}
     html = done.report.read_text()
     assert "Which traffic sign is it?" in html and "traffic signs that signs-beta-vae draws" in html
     lines = whole.splitlines(keepends=True)
@@ -83,10 +83,10 @@ def test_gradients_are_of_the_density_that_pictures_are_scored_by(tmp_path: Path
         32,
     )  # "shipped" is the published network
     z = torch.randn(3, LATENT, dtype=torch.float64, requires_grad=True)
-    told = parts.differentiable(z)
-    pictures = np.stack([one.pixels for one in parts.renderer.render(list(z.detach().numpy()))])
-    assert told.detach().numpy() == pytest.approx(parts.classifier.log_probs(pictures), abs=1e-4)
-    (gradient,) = torch.autograd.grad(told[:, 14].sum(), z)
+    message = parts.differentiable(z)
+    pictures = np.stack([item.pixels for item in parts.renderer.render(list(z.detach().numpy()))])
+    assert message.detach().numpy() == pytest.approx(parts.classifier.log_probs(pictures), abs=1e-4)
+    (gradient,) = torch.autograd.grad(message[:, 14].sum(), z)
     assert bool((gradient != 0).all()) and bool(torch.isfinite(gradient).all())
     assert make_plan(query, tmp_path).query.answer == ("Stop",)
 

@@ -194,7 +194,7 @@ def test_what_cannot_be_trained_is_refused_first(
 def test_the_command_trains_and_tells_both_networks(folder: Path, tmp_path: Path) -> None:
     words = ["adda", "--source", "typeset", "--data", folder, "--device", "cpu", "--source-steps", 6,
              "--steps", 5, "--batch-size", 16, "--out", tmp_path, "--json"]  # fmt: skip
-    told = json.loads(reproduced(*words).stdout)
-    assert told["adapted"]["weights"] == str(tmp_path / "typeset-mnist-adda-1.safetensors")
-    assert told["source"]["figures"]["typeset test"]["n"] == 30
+    message = json.loads(reproduced(*words).stdout)
+    assert message["adapted"]["weights"] == str(tmp_path / "typeset-mnist-adda-1.safetensors")
+    assert message["source"]["figures"]["typeset test"]["n"] == 30
     refused(reproduce("adda", "--source", "svhn", "--data", folder, "--out", tmp_path), "train_32x32.mat")

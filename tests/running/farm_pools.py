@@ -54,7 +54,7 @@ def add(folder: Path, queries: Queries, priority: int = 0, text: str = QUERY) ->
     (folder / "queries").mkdir(exist_ok=True)
     path = write_query(folder / "queries", text)
     each = queue_requests([path], (), [tuple(overrides) for overrides in queries])
-    return [one.entry for one in queue_add.add(folder / "runs", each, priority, time.time())]
+    return [added.entry for added in queue_add.add(folder / "runs", each, priority, time.time())]
 
 
 def farmed(folder: Path, entries: Sequence[Entry]) -> list[bytes]:

@@ -40,10 +40,10 @@ def below(pid: int, name: str) -> list[int]:
     """The processes below this one whose command line begins with or names `name`."""
     found, waiting = [], children(pid)
     while waiting:
-        one = waiting.pop()
-        waiting += children(one)
-        if name in _command(one):
-            found.append(one)
+        number = waiting.pop()
+        waiting += children(number)
+        if name in _command(number):
+            found.append(number)
     return found
 
 
@@ -57,9 +57,9 @@ def _command(pid: int) -> str:
 def kill_one(rng: random.Random, pid: int, name: str) -> int:
     """kill -9 for one of the processes of this name below `pid`, which are waited for."""
     wait_for(lambda: below(pid, name))
-    one = rng.choice(below(pid, name))
-    os.kill(one, signal.SIGKILL)
-    return one
+    number = rng.choice(below(pid, name))
+    os.kill(number, signal.SIGKILL)
+    return number
 
 
 def n_draws(runs: Path) -> int:

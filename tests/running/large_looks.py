@@ -28,11 +28,11 @@ def add_looks(run: Path, top: int) -> Confirmation:
         plan = make_plan(manifest.query, run)
         renderer = FakeRenderer(*SIZE, vocabulary=plan.vocabulary)
         found = read_results(manifest, read_draws(folder.draws)).found[:top]
-        scenes = tuple(_confirmed(folder, plan, renderer, one) for one in found)
-        made = Confirmation("reference", SIZE, renderer.key, manifest.made.model, len(found), scenes)
+        scenes = tuple(_confirmed(folder, plan, renderer, hit) for hit in found)
+        confirmation = Confirmation("reference", SIZE, renderer.key, manifest.made.model, len(found), scenes)
         (folder.path / FOLDER).mkdir(exist_ok=True)
-        write_atomic(confirmation_path(folder, "reference"), CODEC.text(made).encode())
-        return made
+        write_atomic(confirmation_path(folder, "reference"), CODEC.text(confirmation).encode())
+        return confirmation
 
 
 def _confirmed(folder: RunFolder, plan: Plan, renderer: FakeRenderer, found: Hit) -> Confirmed:

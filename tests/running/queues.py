@@ -20,8 +20,8 @@ def waiting(number: int, priority: int = 0, added: float = 0.0) -> Entry:
 
 def filled(runs: Path, *new: Entry) -> Path:
     """A queue with these entries and their folders."""
-    for one in new:
-        (runs / one.folder).mkdir(parents=True)
+    for entry in new:
+        (runs / entry.folder).mkdir(parents=True)
     with transaction(runs) as db:
         queue.insert(db, new)
     return runs

@@ -100,7 +100,7 @@ def seal_draws(folder: Path) -> None:
     """Give the lines that are there their checksums, as a program with a bug would."""
     seal = json.loads((folder / "run.json").read_text()).get("seal", "")
     sums = chained(draws(folder).splitlines(keepends=True), seal)
-    (folder / "draws.check").write_text("".join(f"{one}\n" for one in sums))
+    (folder / "draws.check").write_text("".join(f"{text}\n" for text in sums))
 
 
 def write_query(folder: Path, text: str = QUERY) -> Path:

@@ -14,8 +14,8 @@ from trex.farm.workers.tasks import Answer, Work
 class Call:
     """A method of an actor: whoever calls it gets what the test puts into `told`."""
 
-    def __init__(self, told: Future[Any]) -> None:
-        self._told = told
+    def __init__(self, future: Future[Any]) -> None:
+        self._told = future
 
     def remote(self, *_: Work) -> Call:
         return self

@@ -113,8 +113,8 @@ def test_d2_a_scene_always_gives_the_same_picture_and_evaluation() -> None:
     assert np.array_equal(first.picture.pixels, again.picture.pixels)
     assert np.array_equal(first.log_probs, again.log_probs)
     planted = Scorer(Relighting(), COUNTER)
-    one, other = (planted.score([SCENE])[0].picture.pixels for _ in range(2))
-    assert not np.array_equal(one, other)
+    array, other = (planted.score([SCENE])[0].picture.pixels for _ in range(2))
+    assert not np.array_equal(array, other)
 
 
 # D3: a saved scene was read back with z (the radius) as its rotation, so leaving an object out changed all others.
@@ -235,7 +235,7 @@ def test_d9_every_step_leaves_a_draw_and_its_proposal() -> None:
     kernel = fake_kernel(RandomWalk(CLEVR))
     draws = prior_draws(3, range(8), PRIOR, kernel.scorer, TARGET)
     found = list(rounds(kernel, start(3, starts(3, draws, 2)), 15))
-    kept = [draw for one in found for draw in one.draws if draw.chain == 0]
+    kept = [draw for checkpoint in found for draw in checkpoint.draws if draw.chain == 0]
     assert [draw.index for draw in kept] == list(range(15))
     repeated = [b for a, b in pairwise(kept) if not b.is_accepted and a.z == b.z]
     assert len(repeated) == sum(not draw.is_accepted for draw in kept[1:]) > 0

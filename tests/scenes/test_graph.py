@@ -36,7 +36,7 @@ def behind(gap: float, aside: float = 0.0) -> Scene:
 
 def seen(scene: Scene, index: int) -> Condition:
     """How much of an object is visible, and what hides the rest."""
-    (found,) = [one for one in looks(scene_graph(facts_of(scene, CLEVR)), index) if one.part == "seen"]
+    (found,) = [look for look in looks(scene_graph(facts_of(scene, CLEVR)), index) if look.part == "seen"]
     return found
 
 
@@ -61,7 +61,7 @@ def test_the_visible_share_is_that_of_the_pixels_that_it_would_have_alone() -> N
             alone = id_map(replace(scene, objects=(item,)), CLEVR) == 1
             share = (whole == index + 1).sum() / alone.sum()
             expected = FULLY if share >= 0.9 else PARTLY if share >= 0.5 else MOSTLY
-            found = next(one for one in looks(graph, index) if one.part == "seen")
+            found = next(look for look in looks(graph, index) if look.part == "seen")
             levels.add(expected)
             assert found.key.startswith(expected) and found.holds(graph, index)
             assert bool(found.other) == (expected != FULLY)
@@ -73,7 +73,10 @@ def test_the_visible_share_is_that_of_the_pixels_that_it_would_have_alone() -> N
 def test_the_words_name_the_kind_and_what_hides_it() -> None:
     known = looks(scene_graph(facts_of(behind(1.2), CLEVR)), 1)
     assert object_words(known) == "a small red metal sphere mostly hidden by a large cylinder"
-    assert object_words([one for one in known if one.key in ("color red", FULLY)]) == "a red object"
+    assert (
+        object_words([condition for condition in known if condition.key in ("color red", FULLY)])
+        == "a red object"
+    )
 
 
 @given(scenes())
@@ -86,14 +89,14 @@ def test_the_graph_holds_the_attributes_and_the_relations(scene: Scene) -> None:
         edges = {(j, i) for i, row in enumerate(lists) for j in row}
         assert {(j, i) for j, i, data in graph.edges(data=True) if name in data} == edges
     for i, j, data in graph.edges(data=True):
-        one, other = scene.objects[i], scene.objects[j]
-        assert data["gap"] == gap(other, one) and ("same color" in data) == (one.color == other.color)
-        assert ("larger" in data) == ((one.size, other.size) == ("large", "small"))
+        element, other = scene.objects[i], scene.objects[j]
+        assert data["gap"] == gap(other, element) and ("same color" in data) == (element.color == other.color)
+        assert ("larger" in data) == ((element.size, other.size) == ("large", "small"))
 
 
 def test_a_relation_is_to_some_other_object() -> None:
     """Planted: an object that counts as its own neighbor would be beside its own color."""
-    known = {one.key: one for one in object_conditions(CLEVR)}
+    known = {condition.key: condition for condition in object_conditions(CLEVR)}
     graph = scene_graph(facts_of(behind(1.2), CLEVR))
     assert known["hidden by larger"].holds(graph, 1) and not known["hidden by larger"].holds(graph, 0)
     assert known["beside color gray"].holds(graph, 1) and not known["beside color red"].holds(graph, 1)

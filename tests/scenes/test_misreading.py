@@ -23,7 +23,7 @@ def drawn(number: int) -> tuple[Scene, list[Program]]:
     """A scene, with 40 questions about it and the census."""
     scene = PRIOR.sample(np.random.default_rng([3, number]))
     questions = random_questions(np.random.default_rng([4, number]), scene, 40)
-    return scene, [one.program for one in questions] + census()
+    return scene, [question.program for question in questions] + census()
 
 
 def answers(programs: list[Program], sets: SceneSets) -> list[Answered]:
@@ -70,12 +70,12 @@ def test_two_objects_that_exchange_their_color_are_both_named() -> None:
     right = 0
     for number in range(SCENES):
         scene, programs = drawn(number)
-        one = scene.objects[0]
-        other = next(i for i, item in enumerate(scene.objects) if item.color != one.color)
+        scene_object = scene.objects[0]
+        other = next(i for i, item in enumerate(scene.objects) if item.color != scene_object.color)
         items = list(scene.objects)
         items[0], items[other] = (
-            with_attribute(one, "color", items[other].color),
-            with_attribute(items[other], "color", one.color),
+            with_attribute(scene_object, "color", items[other].color),
+            with_attribute(items[other], "color", scene_object.color),
         )
         seen = answers(programs, scene_sets(replace(scene, objects=tuple(items))))
         named = {(read.kind, read.index, read.value) for read in explain(scene, seen).misreadings}
@@ -92,10 +92,10 @@ def test_right_answers_need_no_misreading() -> None:
 
 def test_a_single_wrong_answer_explains_nothing() -> None:
     scene, programs = drawn(1)
-    said = answers(programs, scene_sets(scene))
-    at = next(i for i, one in enumerate(said) if one.said in ("yes", "no"))
-    said[at] = Answered(said[at].program, "no" if said[at].said == "yes" else "yes")
-    explained = explain(scene, said)
+    output = answers(programs, scene_sets(scene))
+    at = next(i for i, answered in enumerate(output) if answered.said in ("yes", "no"))
+    output[at] = Answered(output[at].program, "no" if output[at].said == "yes" else "yes")
+    explained = explain(scene, output)
     assert explained.misreadings == () and explained.by[at] is None
 
 
@@ -104,13 +104,13 @@ def random_errors() -> int:
     rng, named = np.random.default_rng(5), 0
     for number in range(SCENES):
         scene, programs = drawn(number)
-        said = [
-            Answered(one.program, str(rng.integers(0, 11)))
-            if rng.random() < 0.2 and one.said.isdecimal()
-            else one
-            for one in answers(programs[:30], scene_sets(scene))
+        output = [
+            Answered(answer.program, str(rng.integers(0, 11)))
+            if rng.random() < 0.2 and answer.said.isdecimal()
+            else answer
+            for answer in answers(programs[:30], scene_sets(scene))
         ]
-        named += bool(explain(scene, said).misreadings)
+        named += bool(explain(scene, output).misreadings)
     return named
 
 
@@ -129,8 +129,8 @@ def test_every_explained_answer_names_the_misreading_that_explains_it() -> None:
     seen = answers(programs, scene_sets(replace(scene, objects=scene.objects[1:])))
     explained = explain(scene, seen)
     truths = answers(programs, scene_sets(scene))
-    for one, truth, by in zip(seen, truths, explained.by, strict=True):
-        assert by == (0 if one.said == truth.said else 1)
+    for answered, truth, by in zip(seen, truths, explained.by, strict=True):
+        assert by == (0 if answered.said == truth.said else 1)
 
 
 def test_the_census_counts_every_value_and_every_pair() -> None:

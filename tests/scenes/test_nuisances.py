@@ -125,7 +125,9 @@ def noise_chance(moves: Mixture, scene: Scene) -> float:
 def shared(search: Callable[[Scene], tuple[Scene, ...]], fresh: Callable[[Scene], tuple[Scene, ...]]) -> int:
     """How many noise seeds the draws of a search and those that confirm its hits have in common, on 100 scenes."""
     scenes = [replace(scene, noise=place) for place, scene in enumerate(drawn()["prior"][:100])]
-    return sum(len({one.noise for one in search(z)} & {one.noise for one in fresh(z)}) for z in scenes)
+    return sum(
+        len({scene.noise for scene in search(z)} & {scene.noise for scene in fresh(z)}) for z in scenes
+    )
 
 
 def test_confirming_draws_share_no_seed_with_those_of_the_search() -> None:
@@ -145,11 +147,11 @@ def test_a_search_looks_at_other_seeds_than_the_check_of_its_hits() -> None:
 def test_draws_differ_in_their_seed_alone_and_it_follows_the_scenes_own() -> None:
     for make in (noise_draws, fresh_draws):
         draws = make(START, 8)
-        assert len({one.noise for one in draws}) == 8
-        assert {replace(one, noise=0) for one in draws} == {replace(START, noise=0)}
+        assert len({draw.noise for draw in draws}) == 8
+        assert {replace(draw, noise=0) for draw in draws} == {replace(START, noise=0)}
         assert make(START, 8)[:3] == make(START, 3)
         others = make(replace(START, noise=START.noise ^ 1), 8)
-        assert not {one.noise for one in draws} & {one.noise for one in others}
+        assert not {draw.noise for draw in draws} & {scene.noise for scene in others}
     assert noise_draws(START, 3)[0] == START
-    derived = [one.noise for k in range(300) for one in fresh_draws(replace(START, noise=k), 2)]
+    derived = [draw.noise for k in range(300) for draw in fresh_draws(replace(START, noise=k), 2)]
     assert seed_p_value(derived) > ALPHA

@@ -52,8 +52,8 @@ def summaries(scene: Scene) -> list[float]:
     ]
 
 
-def worst_p_value(one: list[Scene], two: list[Scene]) -> float:
-    a, b = (np.array([summaries(s) for s in scenes]) for scenes in (one, two))
+def worst_p_value(item: list[Scene], two: list[Scene]) -> float:
+    a, b = (np.array([summaries(s) for s in scenes]) for scenes in (item, two))
     return min(float(stats.ks_2samp(a[:, k], b[:, k]).pvalue) for k in range(a.shape[1]))
 
 
@@ -279,10 +279,10 @@ def test_the_camera_offset_moves_the_picture() -> None:
 @given(SEEDS, st.integers(0, 4))
 def test_leaving_one_out_keeps_the_rest(seed: int, index: int) -> None:
     scene = ScenePrior(n_objects=(5, 5)).sample(np.random.default_rng(seed))
-    rest = leave_out(scene, index)
-    assert rest.nuisances == scene.nuisances and len(rest.objects) == 4
-    assert rest.objects == tuple(o for k, o in enumerate(scene.objects) if k != index)
-    before, after = id_map(scene, CLEVR), id_map(rest, CLEVR)
+    remaining = leave_out(scene, index)
+    assert remaining.nuisances == scene.nuisances and len(remaining.objects) == 4
+    assert remaining.objects == tuple(o for k, o in enumerate(scene.objects) if k != index)
+    before, after = id_map(scene, CLEVR), id_map(remaining, CLEVR)
     untouched = before != index + 1
     renumbered = np.where(before > index + 1, before - 1, before)
     assert np.array_equal(after[untouched], renumbered[untouched])

@@ -20,17 +20,17 @@ def changes() -> tuple[Scene, list[Scene]]:
     scene = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(4))
     change, rng = SmallChange(CLEVR, SIGMA), np.random.default_rng(5)
     drawn = [change.draw(rng, scene)[0] for _ in range(DRAWS)]
-    return scene, [one for one in drawn if one is not None]
+    return scene, [item for item in drawn if item is not None]
 
 
 def test_changes_are_valid_and_keep_the_order_of_objects(changes: tuple[Scene, list[Scene]]) -> None:
     scene, drawn = changes
-    assert len(drawn) == DRAWS and all(is_valid(one, CLEVR) for one in drawn)
-    for one in drawn:
-        assert len(one.objects) == 3
+    assert len(drawn) == DRAWS and all(is_valid(element, CLEVR) for element in drawn)
+    for item in drawn:
+        assert len(item.objects) == 3
         assert all(
             abs(a.x - b.x) < 6 * SIGMA and abs(a.y - b.y) < 6 * SIGMA
-            for a, b in zip(one.objects, scene.objects, strict=True)
+            for a, b in zip(item.objects, scene.objects, strict=True)
         )
 
 
@@ -39,24 +39,24 @@ def test_steps_have_the_stated_width_and_half_of_the_changes_have_another_value(
 ) -> None:
     scene, drawn = changes
     steps = np.array(
-        [[a.x - b.x, a.y - b.y] for one in drawn for a, b in zip(one.objects, scene.objects, strict=True)]
+        [[a.x - b.x, a.y - b.y] for item in drawn for a, b in zip(item.objects, scene.objects, strict=True)]
     )
     assert np.std(steps) == pytest.approx(
         SIGMA, rel=0.1
     )  # invalid ones are redrawn, which narrows them a little
-    shifts = np.array([np.subtract(one.nuisances.camera, scene.nuisances.camera) for one in drawn])
+    shifts = np.array([np.subtract(item.nuisances.camera, scene.nuisances.camera) for item in drawn])
     assert np.std(shifts) == pytest.approx(SIGMA, rel=0.15)
     changed = [
         sum(
             getattr(a, name) != getattr(b, name)
-            for a, b in zip(one.objects, scene.objects, strict=True)
+            for a, b in zip(item.objects, scene.objects, strict=True)
             for name in ATTRIBUTES
         )
-        for one in drawn
+        for item in drawn
     ]
     assert set(changed) <= {0, 1}
     assert np.mean(changed) == pytest.approx(RECOLORED, abs=4 * np.sqrt(0.25 / DRAWS) + 0.05)
-    assert len({one.noise for one in drawn}) == DRAWS
+    assert len({item.noise for item in drawn}) == DRAWS
 
 
 def test_a_scene_without_a_valid_neighbor_gives_none() -> None:

@@ -64,7 +64,7 @@ def test_an_object_needs_200_pixels_neither_fewer_nor_more() -> None:
     scenes = [
         scene
         for scene in scenes
-        if not any("gap" in one or "margin" in one for one in problems(scene, CLEVR))
+        if not any("gap" in problem or "margin" in problem for problem in problems(scene, CLEVR))
     ]
     seen = [int(visible_pixels(scene, CLEVR).min()) for scene in scenes]
     assert {140, 180, 220, 260} <= {20 * (n // 20) for n in seen}  # on both sides, and near
@@ -87,7 +87,7 @@ def test_published_scenes_keep_the_rule_and_nearly_touch_it() -> None:
     scenes = [from_clevr_fitted(record)[0] for name in OFFICIAL for record in raw(name, "scenes")]
     lowest = min(int(visible_pixels(scene, CLEVR).min()) for scene in scenes)
     assert PUBLISHED_PIXELS <= lowest < 300
-    assert not any("visible" in one for scene in scenes for one in problems(scene, CLEVR))
+    assert not any("visible" in problem for scene in scenes for problem in problems(scene, CLEVR))
     planted = [replace(scene, nuisances=Nuisances()) for scene in scenes]  # other cameras, other counts
     assert any(
         np.any(visible_pixels(a, CLEVR) != visible_pixels(b, CLEVR))

@@ -69,8 +69,8 @@ class ChatServer:
             tokens = seeded.choices(list(replies), list(replies.values()))[0]
             return completion("".join(tokens), None)
         listed = entries(replies, self.top, lists_end=self.lists_end)
-        content = [{**one, "bytes": None} for one in listed]
-        text = "".join(str(one["token"]) for one in listed if one["token"] != END)
+        content = [{**item, "bytes": None} for item in listed]
+        text = "".join(str(item["token"]) for item in listed if item["token"] != END)
         return completion(text, {"content": content, "refusal": None} if self.has_log_probs else None)
 
 

@@ -24,7 +24,7 @@ Shape = Callable[[Json], Answer]
 
 def token(text: str, log_prob: float = -0.01, others: Sequence[tuple[str, float]] = ()) -> Json:
     """A token with its alternatives."""
-    listed = [{"token": one, "logprob": value} for one, value in ((text, log_prob), *others)]
+    listed = [{"token": item, "logprob": value} for item, value in ((text, log_prob), *others)]
     return {"token": text, "logprob": log_prob, "bytes": None, "top_logprobs": listed}
 
 
@@ -72,9 +72,9 @@ def shaped_server(shape: Shape) -> Iterator[Shaped]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            state.requests.append(asked)
-            status, found = shape(asked)
+            request: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            state.requests.append(request)
+            status, found = shape(request)
             data = found if isinstance(found, bytes) else json.dumps(found).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))

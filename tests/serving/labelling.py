@@ -73,9 +73,9 @@ def started(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Site]]:
     )  # fmt: skip
     try:
         assert process.stderr is not None
-        told = process.stderr.readline()
-        assert f"http://trex:{TOKEN}@127.0.0.1:" in told
-        yield process, Site(int(told.split("/ (Ctrl-C")[0].rsplit(":", 1)[1]))
+        text = process.stderr.readline()
+        assert f"http://trex:{TOKEN}@127.0.0.1:" in text
+        yield process, Site(int(text.split("/ (Ctrl-C")[0].rsplit(":", 1)[1]))
     finally:
         process.kill()
         process.communicate(timeout=60)

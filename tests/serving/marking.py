@@ -44,6 +44,6 @@ def stored(folder: Path, *baselines: Baseline) -> StoredBaseline:
         Thumbnail(name, light_url(np.full((28, 28, 1), 40 * k, np.uint8)), f"a {label}")
         for k, (name, label) in enumerate(PICTURES.items())
     )
-    made = StoredBaseline(folder, (SourceResult("4 of test", queries, pictures, ()),), (), False)
-    made.write()
-    return made
+    stored_baseline = StoredBaseline(folder, (SourceResult("4 of test", queries, pictures, ()),), (), False)
+    stored_baseline.write()
+    return stored_baseline

@@ -21,8 +21,8 @@ def made_arrays(has_tracks: bool = True, tracks: int = TRACKS, seed: int = 1) ->
     """Class k is a bright bar in rows 7 k to 7 k + 4, in the color of its track, under noise of its frame."""
     rng = np.random.default_rng(seed)
     labels, track, frame = (
-        one.ravel().astype(np.int64)
-        for one in np.meshgrid(np.arange(CLASSES), np.arange(tracks), np.arange(FRAMES), indexing="ij")
+        array.ravel().astype(np.int64)
+        for array in np.meshgrid(np.arange(CLASSES), np.arange(tracks), np.arange(FRAMES), indexing="ij")
     )
     images = rng.integers(0, 30, (len(labels), 32, 32, 3)).astype(np.uint8)
     colors = rng.integers(120, 256, (CLASSES, tracks, 3)).astype(np.uint8)

@@ -132,7 +132,9 @@ def toy_folder(path: Path, loaded: Loaded, query: DecoderQuery | None = None) ->
 
 def tree(path: Path) -> dict[str, bytes]:
     """Every file below a folder with its bytes."""
-    return {str(one.relative_to(path)): one.read_bytes() for one in sorted(path.rglob("*")) if one.is_file()}
+    return {
+        str(item.relative_to(path)): item.read_bytes() for item in sorted(path.rglob("*")) if item.is_file()
+    }
 
 
 def label_by_committee(folder: Folder, loaded: Loaded, progress: Progress) -> None:

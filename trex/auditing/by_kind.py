@@ -50,9 +50,9 @@ def by_question(examined: Sequence[Examined]) -> list[Row]:
     at a false discovery rate of FALSE_SHARE over all rows.
     """
     groups: dict[str, dict[int, list[tuple[Answer, bool]]]] = defaultdict(lambda: defaultdict(list))
-    for picture, one in enumerate(examined):
-        wrong = {mistake.at for mistake in one.mistakes}
-        for at, answer in enumerate(one.answers):
+    for picture, item in enumerate(examined):
+        wrong = {mistake.at for mistake in item.mistakes}
+        for at, answer in enumerate(item.answers):
             for name in (ALL, f"kind: {FAMILIES[answer.family].kind}", f"answer: {answer.truth}"):
                 groups[name][picture].append((answer, at in wrong))
     everything = groups.pop(ALL, {})
@@ -65,10 +65,10 @@ def by_question(examined: Sequence[Examined]) -> list[Row]:
 
 
 def _row(name: str, pictures: dict[int, list[tuple[Answer, bool]]], stands_out: bool) -> Row:
-    sizes = [len(one) for one in pictures.values()]
-    right = [sum(answer.said == answer.truth for answer, _ in one) for one in pictures.values()]
-    wrong = [sum(is_mistake for _, is_mistake in one) for one in pictures.values()]
-    sure = [answer.probability for one in pictures.values() for answer, _ in one]
+    sizes = [len(picture) for picture in pictures.values()]
+    right = [sum(answer.said == answer.truth for answer, _ in picture) for picture in pictures.values()]
+    wrong = [sum(is_mistake for _, is_mistake in picture) for picture in pictures.values()]
+    sure = [answer.probability for picture in pictures.values() for answer, _ in picture]
     return Row(
         name,
         clustered_share(right, sizes),
@@ -82,7 +82,7 @@ def _p_value(
     pictures: dict[int, list[tuple[Answer, bool]]], everything: dict[int, list[tuple[Answer, bool]]]
 ) -> float:
     """Of the picture's shares of confident mistakes here, against the shares among the other questions."""
-    here = [sum(is_mistake for _, is_mistake in one) / len(one) for one in pictures.values()]
+    here = [sum(is_mistake for _, is_mistake in picture) / len(picture) for picture in pictures.values()]
     others = []
     for number, rows in everything.items():
         mine = pictures.get(number, [])
@@ -124,10 +124,10 @@ def looked_for(rows: Sequence[tuple[Facts, Examined]]) -> LookedFor:
     """
     could: dict[str, int] = {}
     shown: set[str] = set()
-    for facts, one in rows:
-        for what in set(_possible(facts, one)):
+    for facts, examined in rows:
+        for what in set(_possible(facts, examined)):
             could[what] = could.get(what, 0) + 1
-        shown.update(shown_kinds(one))
+        shown.update(shown_kinds(examined))
     absent = [
         NotFound(what, n, no_event_bound(n), no_event_bound(n, kinds=len(could)))
         for what, n in sorted(could.items(), key=lambda row: (-row[1], row[0]))
@@ -147,9 +147,9 @@ def no_event_bound(scenes: int, kinds: int = 1) -> float:
     return float(1.0 - (CHANCE / kinds) ** (1.0 / scenes))
 
 
-def _possible(facts: Facts, one: Examined) -> Iterator[str]:
+def _possible(facts: Facts, examined: Examined) -> Iterator[str]:
     """The kinds of mistakes that this scene and its questions could have shown."""
-    for answer in one.answers:
+    for answer in examined.answers:
         for wrong in wrong_kinds(answer.truth):
             yield _of_question(answer, wrong)
     if facts.scene.objects:
@@ -158,11 +158,11 @@ def _possible(facts: Facts, one: Examined) -> Iterator[str]:
         yield from (MISREADINGS[what] for what in MIRRORS)
 
 
-def shown_kinds(one: Examined) -> Iterator[str]:
+def shown_kinds(examined: Examined) -> Iterator[str]:
     """The kinds of confident mistakes that a scene shows."""
-    for mistake in one.mistakes:
-        yield question_kind(one.answers[mistake.at])
-    for failure in failures_of(one):
+    for mistake in examined.mistakes:
+        yield question_kind(examined.answers[mistake.at])
+    for failure in failures_of(examined):
         if failure.symptom.level != "question":
             yield MISREADINGS[failure.symptom.what]
 
@@ -180,7 +180,7 @@ def not_found_words(done: LookedFor) -> str:
     """What was looked for and not found, in one sentence; the weakest bound stands for all."""
     if not done.absent:
         return f"The held-out scenes show each of the {done.kinds} kinds of confident mistakes that were looked for."
-    bounds = sorted(one.bound for one in done.absent)
+    bounds = sorted(not_found.bound for not_found in done.absent)
     return (
         f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
         f"scene; the bounds on their rates reach from {percent_interval(bounds[0], bounds[-1])} of the scenes that "

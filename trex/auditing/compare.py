@@ -100,11 +100,11 @@ def in_fresh_scenes(
 def agreement(first: Memberships, second: Memberships) -> tuple[Proportion, float | None]:
     """Of the mistakes that belong to a family of both sets or of neither: their share, and Cohen's kappa."""
     pairs = [
-        [(bool(one), bool(other)) for one, other in zip(mine, theirs, strict=True)]
+        [(bool(numbers), bool(other)) for numbers, other in zip(mine, theirs, strict=True)]
         for mine, theirs in zip(first, second, strict=True)
     ]
     same = clustered_share(
-        [sum(one == other for one, other in picture) for picture in pairs], list(map(len, pairs))
+        [sum(item == other for item, other in picture) for picture in pairs], list(map(len, pairs))
     )
     flat = [pair for picture in pairs for pair in picture]
     if not flat:
@@ -122,7 +122,7 @@ def _agreement(
 ) -> Agreement:
     (training, judging), (memberships, scenes) = parts, fresh
     turned = in_held_out(discover(judging, vocabulary), training)
-    others = [one.family for one in turned]
+    others = [held_out.family for held_out in turned]
     mine, theirs = significant(counted_in(families, judging)), significant(turned)
     same, kappa = agreement(_of(memberships, mine), _of(memberships_of(others, scenes), theirs))
     words = {families[k].words for k in mine}, {others[k].words for k in theirs}
@@ -130,7 +130,7 @@ def _agreement(
 
 
 def _of(memberships: Memberships, chosen: set[int]) -> list[list[set[int]]]:
-    return [[one & chosen for one in picture] for picture in memberships]
+    return [[numbers & chosen for numbers in picture] for picture in memberships]
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], 
         (ExaminedScene(facts, mine, asker), ExaminedScene(facts, theirs, asker))
         for facts, mine, theirs in rows
     ]
-    return Beside(other.model, mistakes, {one.number: _family(one.family, both) for one in confirmed})
+    return Beside(
+        other.model, mistakes, {finding.number: _family(finding.family, both) for finding in confirmed}
+    )
 
 
 def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]]) -> Paired:
@@ -210,22 +212,22 @@ def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]])
     return paired(first, second)
 
 
-def agreement_words(one: Agreement) -> str:
+def agreement_words(agreement: Agreement) -> str:
     """How stable the families are, in one sentence."""
-    first, second, both = one.words
-    kappa = "" if one.kappa is None else f" (Cohen's kappa {one.kappa:.2f})"
+    first, second, both = agreement.words
+    kappa = "" if agreement.kappa is None else f" (Cohen's kappa {agreement.kappa:.2f})"
     return (
         "If the scenes that made the rules and those that judged them swap roles, "
         f"the number of rules borne out is {second} instead of {first}; with the same words: {both}. Of the "
         f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: "
-        f"{share_words(one.same)}{kappa}."
+        f"{share_words(agreement.same)}{kappa}."
     )
 
 
 def beside_words(beside: Beside) -> str:
     """How often two models make a confident mistake in the same scenes, in one sentence."""
-    one = beside.mistakes
+    item = beside.mistakes
     return (
-        f"Confident mistakes in {one.both + one.only_first:,} of {one.n:,} held-out scenes, by {beside.model} in "
-        f"{one.both + one.only_second:,}; in {one.both:,} by both (exact McNemar test, p = {one.p_value:.2g})."
+        f"Confident mistakes in {item.both + item.only_first:,} of {item.n:,} held-out scenes, by {beside.model} in "
+        f"{item.both + item.only_second:,}; in {item.both:,} by both (exact McNemar test, p = {item.p_value:.2g})."
     )

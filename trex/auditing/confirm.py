@@ -55,26 +55,26 @@ class Confirmer:
         """Ask about each failing scene once more, from where the log ends; the units are those that failed."""
         known = {row.scene: row for row in log.values if row.family == number}
         stayed = 0
-        for facts, one, failed in failures:
-            if one.scene in known:
-                stayed += known[one.scene].stays
+        for facts, examined, failed in failures:
+            if examined.scene in known:
+                stayed += known[examined.scene].stays
                 continue
-            row = self._asked_again(number, family, facts, one, failed, stayed < SHOWN)
+            row = self._asked_again(number, family, facts, examined, failed, stayed < SHOWN)
             stayed += row.stays
             log.append([row])
 
     def _asked_again(
-        self, number: int, family: Family, facts: Facts, one: Examined, failed: list[int], is_shown: bool
+        self, number: int, family: Family, facts: Facts, examined: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
         """The mistakes stay if at least half of them are made again, as the family's sentence says and as surely."""
-        questions = self.asker.questions(facts.scene, one.scene)
-        places = mistakes_of(family, facts.scene, one, failed)
-        wrong = [(mistake, questions[mistake.at]) for mistake in one.mistakes if mistake.at in places]
-        scene, membership = deciding_scene(facts.scene), Membership(family, one, self.asker.vocabulary)
-        said = self._said(scene, [question for _, question in wrong])
+        questions = self.asker.questions(facts.scene, examined.scene)
+        places = mistakes_of(family, facts.scene, examined, failed)
+        wrong = [(mistake, questions[mistake.at]) for mistake in examined.mistakes if mistake.at in places]
+        scene, membership = deciding_scene(facts.scene), Membership(family, examined, self.asker.vocabulary)
+        output = self._said(scene, [question for _, question in wrong])
         sure = [
             answer.probability if membership.is_failure(scene, *each, answer.answer) else 0.0
-            for each, answer in zip(wrong, said, strict=True)
+            for each, answer in zip(wrong, output, strict=True)
         ]
         first = int(np.argmax(sure)) if sure else 0
         is_object = family.symptom.level == "object"
@@ -85,13 +85,13 @@ class Confirmer:
         )
         return Tested(
             family=number,
-            scene=one.scene,
+            scene=examined.scene,
             stays=stays,
             confidence=round(sure[first], 6) if sure else 0.0,
             question=self.asker.words(wrong[first][1]) if wrong else "",
-            said=said[first].answer if wrong else "",
+            said=output[first].answer if wrong else "",
             truth=wrong[first][1].answer if wrong else "",
-            blamed=responsible_words(family, facts.scene, one, failed[0]),
+            blamed=responsible_words(family, facts.scene, examined, failed[0]),
             variants=self._variants(membership, scene, wrong, failed[0])
             if stays and is_shown
             else Variants(),
@@ -112,10 +112,10 @@ class Confirmer:
         if family.symptom.level != "object" or not family.value:
             return True
         programs = counts_of(scene.objects[unit], family.symptom.what, self.asker.vocabulary)
-        asked = [SceneQuestion(FAMILIES[0], program, execute(program, scene)) for program in programs]
-        said = self._said(scene, asked)
+        questions = [SceneQuestion(FAMILIES[0], program, execute(program, scene)) for program in programs]
+        output = self._said(scene, questions)
         return membership.is_taken_for(
-            scene, unit, {program: one.answer for program, one in zip(programs, said, strict=True)}
+            scene, unit, {program: item.answer for program, item in zip(programs, output, strict=True)}
         )
 
     def _variants(self, membership: Membership, scene: Scene, wrong: Sequence[Wrong], unit: int) -> Variants:
@@ -128,7 +128,7 @@ class Confirmer:
         if membership.family.symptom.level == "object":
             left = leave_out(scene, unit)
             same = [each for each in wrong if truth_about(each[1], left) == each[1].answer]
-            without = self._stay(left, same, lambda mistake, question, said: said != question.answer)
+            without = self._stay(left, same, lambda mistake, question, text: text != question.answer)
         noise, other = fresh_draws(scene, 1)[0], self._other_nuisances(scene, membership.examined.scene)
         return Variants(
             noise=self._stay(noise, wrong, partial(membership.is_failure, noise)),
@@ -140,7 +140,7 @@ class Confirmer:
         """The objects under other lights and another camera; the scene itself where none of a few draws is valid."""
         rng = stream(self.asker.seed, AUDIT_STREAM, NUISANCES, number)
         draws = (replace(scene, nuisances=draw_nuisances(rng)) for _ in range(TRIES))
-        return next((one for one in draws if is_valid(one, self.asker.vocabulary)), scene)
+        return next((draw for draw in draws if is_valid(draw, self.asker.vocabulary)), scene)
 
     def _stay(
         self,
@@ -156,10 +156,10 @@ class Confirmer:
         ]
         if not left:
             return None
-        said = self._said(scene, [question for _, question in left])
+        output = self._said(scene, [question for _, question in left])
         stays = [
-            is_failure(*each, one.answer) and one.probability >= self.asker.sure
-            for each, one in zip(left, said, strict=True)
+            is_failure(*each, item.answer) and item.probability >= self.asker.sure
+            for each, item in zip(left, output, strict=True)
         ]
         return sum(stays) / len(stays)
 
@@ -194,7 +194,7 @@ def smallest_flip(
     ]
     for tried, (edit, changed) in enumerate(changes[:TRIED], start=1):
         draws = fresh_draws(changed, NOISES)
-        if all(_is_right(renderer, asker, one, question, question.answer) for one in draws):
+        if all(_is_right(renderer, asker, draw, question, question.answer) for draw in draws):
             return Flip(tried, len(changes), change_words(edit, scene))
     return Flip(min(TRIED, len(changes)), len(changes))
 
@@ -210,7 +210,9 @@ def single_changes(facts: Facts, unit: int | None, vocabulary: Vocabulary) -> li
         return []
     first = min(range(len(scene.objects)), key=lambda i: facts.shares[i]) if unit is None else unit
     mine = [edit for edit in attribute_edits(scene, vocabulary) if edit.index == first]
-    one_each = [edits[0] for name in ATTRIBUTES if (edits := [one for one in mine if one.attribute == name])]
+    one_each = [
+        edits[0] for name in ATTRIBUTES if (edits := [edit for edit in mine if edit.attribute == name])
+    ]
     nearest = sorted(set(range(len(scene.objects))) - {first}, key=lambda i: _distance(facts, first, i))
     leading = [*one_each, *(Edit(i) for i in nearest[:NEIGHBORS]), Edit(first)]
     return list(dict.fromkeys((*leading, *mine, *attribute_edits(scene, vocabulary), *removals(scene))))
@@ -228,16 +230,16 @@ def _distance(facts: Facts, first: int, other: int) -> float:
     """On the ground; what hides an object is nearest to it."""
     if facts.hiders[first] == other:
         return -1.0
-    one, two = facts.scene.objects[first], facts.scene.objects[other]
-    return math.hypot(one.x - two.x, one.y - two.y)
+    scene_object, two = facts.scene.objects[first], facts.scene.objects[other]
+    return math.hypot(scene_object.x - two.x, scene_object.y - two.y)
 
 
 def _is_right(
     renderer: SceneRenderer, asker: Asker, scene: Scene, question: SceneQuestion, truth: str
 ) -> bool:
     (image,) = images(renderer.render([scene]))
-    (said,) = asker.ask(image, [question])
-    return said.answer == truth
+    (output,) = asker.ask(image, [question])
+    return output.answer == truth
 
 
 def truth_about(question: SceneQuestion, scene: Scene) -> str | None:

@@ -45,7 +45,7 @@ def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = No
         },
         "coverage_held_out": _share(done.coverage),
         **fresh,
-        "families": [_family(one, done.probes.get(one.number, {})) for one in done.findings],
+        "families": [_family(finding, done.probes.get(finding.number, {})) for finding in done.findings],
         "questions": [
             {
                 "what": row.what,
@@ -58,10 +58,15 @@ def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = No
         ],
         "looked_for": done.looked_for.kinds,
         "not_found": [
-            {"what": one.what, "scenes": one.scenes, "high": one.bound, "high_together": one.together}
-            for one in done.looked_for.absent
+            {
+                "what": not_found.what,
+                "scenes": not_found.scenes,
+                "high": not_found.bound,
+                "high_together": not_found.together,
+            }
+            for not_found in done.looked_for.absent
         ],
-        "leads": [_lead(one) for one in leads],
+        "leads": [_lead(lead) for lead in leads],
         **compared,
     }
 
@@ -69,11 +74,11 @@ def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = No
 def _fresh(fresh: Fresh, confirmed: Sequence[Finding]) -> dict[str, object]:
     families = [
         {
-            "words": one.words,
-            "fails": _share(fresh.fails[one.number]),
-            "covers": _share(fresh.covers[one.number]),
+            "words": finding.words,
+            "fails": _share(fresh.fails[finding.number]),
+            "covers": _share(fresh.covers[finding.number]),
         }
-        for one in confirmed
+        for finding in confirmed
     ]
     return {
         "scenes": fresh.scenes,
@@ -87,38 +92,38 @@ def _fresh(fresh: Fresh, confirmed: Sequence[Finding]) -> dict[str, object]:
     }
 
 
-def _lead(one: Lead) -> dict[str, object]:
-    searched = None if one.searched is None else {**asdict(one.searched), "run": one.run}
-    return {**asdict(one.hint), "query": one.query, "searched": searched}
+def _lead(lead: Lead) -> dict[str, object]:
+    searched = None if lead.searched is None else {**asdict(lead.searched), "run": lead.run}
+    return {**asdict(lead.hint), "query": lead.query, "searched": searched}
 
 
 def _share(share: Proportion) -> dict[str, object]:
     return {"hits": share.count, "of": share.of, "low": share.interval.low, "high": share.interval.high}
 
 
-def _family(one: Finding, probes: Mapping[str, Proportion]) -> dict[str, object]:
+def _family(finding: Finding, probes: Mapping[str, Proportion]) -> dict[str, object]:
     return {
-        "words": one.words,
-        "symptom": one.family.symptom.what,
-        "level": one.family.symptom.level,
-        "conditions": [condition.key for condition in one.family.pattern.conditions],
-        "confirmed": one.is_confirmed,
-        "p_value": one.p_value,
-        "holds": _share(one.holds),
-        "fails": _share(one.fails),
-        "rate": one.rate,
-        "rate_low": one.rate_interval.low,
-        "rate_high": one.rate_interval.high,
-        "confidence": one.confidence,
-        "severity": one.severity,
-        "harm": one.harm,
-        "survives": {name: {"share": share, "scenes": n} for name, (share, n) in one.survives.items()},
-        "stays": _share(one.stays),
+        "words": finding.words,
+        "symptom": finding.family.symptom.what,
+        "level": finding.family.symptom.level,
+        "conditions": [condition.key for condition in finding.family.pattern.conditions],
+        "confirmed": finding.is_confirmed,
+        "p_value": finding.p_value,
+        "holds": _share(finding.holds),
+        "fails": _share(finding.fails),
+        "rate": finding.rate,
+        "rate_low": finding.rate_interval.low,
+        "rate_high": finding.rate_interval.high,
+        "confidence": finding.confidence,
+        "severity": finding.severity,
+        "harm": finding.harm,
+        "survives": {name: {"share": share, "scenes": n} for name, (share, n) in finding.survives.items()},
+        "stays": _share(finding.stays),
         "probes": {way: _share(share) for way, share in probes.items()},
-        "covers": _share(one.covers),
-        "became": [list(row) for row in one.family.became[:5]],
-        "scenes": [row.scene for row in one.shown],
-        "flips": [None if row.flip is None else asdict(row.flip) for row in one.shown],
+        "covers": _share(finding.covers),
+        "became": [list(row) for row in finding.family.became[:5]],
+        "scenes": [row.scene for row in finding.shown],
+        "flips": [None if row.flip is None else asdict(row.flip) for row in finding.shown],
     }
 
 
@@ -128,17 +133,17 @@ def _beside(beside: Beside, confirmed: Sequence[Finding]) -> dict[str, object]:
         "mistakes": _paired(beside.mistakes),
         "families": [
             {
-                "words": one.words,
-                **_paired(beside.families[one.number]),
-                "corrected_p_value": beside.corrected(one.number),
+                "words": finding.words,
+                **_paired(beside.families[finding.number]),
+                "corrected_p_value": beside.corrected(finding.number),
             }
-            for one in confirmed
+            for finding in confirmed
         ],
     }
 
 
-def _paired(one: Paired) -> dict[str, object]:
-    return {**asdict(one), "p_value": one.p_value}
+def _paired(paired: Paired) -> dict[str, object]:
+    return {**asdict(paired), "p_value": paired.p_value}
 
 
 def cases(done: Audit) -> list[Case]:
@@ -147,19 +152,21 @@ def cases(done: Audit) -> list[Case]:
     One case that passed if no family was confirmed, with what was looked for and not found.
     """
     group = done.settings.model
-    found = [Case(one.words, group, _status(one), _reason(one, done)) for one in done.findings]
+    found = [
+        Case(finding.words, group, _status(finding), _reason(finding, done)) for finding in done.findings
+    ]
     if done.confirmed:
         return found
     return [Case(NO_FAMILY, group, CaseStatus.PASSED, not_found_words(done.looked_for)), *found]
 
 
-def _status(one: Finding) -> CaseStatus:
-    return CaseStatus.FAILED if one.is_confirmed else CaseStatus.SKIPPED
+def _status(finding: Finding) -> CaseStatus:
+    return CaseStatus.FAILED if finding.is_confirmed else CaseStatus.SKIPPED
 
 
-def _reason(one: Finding, done: Audit) -> str:
-    stays = f"{share_words(one.stays)} failures rendered again stayed at look {done.settings.deciding}"
-    return f"{rate_words(one)}; {stays}" if one.is_confirmed else f"not confirmed; {stays}"
+def _reason(finding: Finding, done: Audit) -> str:
+    stays = f"{share_words(finding.stays)} failures rendered again stayed at look {done.settings.deciding}"
+    return f"{rate_words(finding)}; {stays}" if finding.is_confirmed else f"not confirmed; {stays}"
 
 
 @dataclass(frozen=True)
@@ -190,7 +197,9 @@ CODEC = Codec(Failures)
 
 def write_failures(done: Audit, renderer_key: str) -> None:
     """Write the failures of the confirmed families, whose pictures a renderer with this key has made."""
-    rows = tuple(_failure(one, row, done, renderer_key) for one in done.confirmed for row in one.stayed)
+    rows = tuple(
+        _failure(finding, row, done, renderer_key) for finding in done.confirmed for row in finding.stayed
+    )
     content = Failures(done.settings.model, done.settings.deciding, rows)
     write_atomic(done.folder / FAILURES, CODEC.text(content).encode())
 
@@ -208,32 +217,32 @@ def read_failures(folder: Path) -> Failures:
     return found
 
 
-def opened_failure(folder: Path, one: Failure) -> tuple[Scene, Program, Picture]:
+def opened_failure(folder: Path, failure: Failure) -> tuple[Scene, Program, Picture]:
     """A failure's scene, program and picture in the audit's folder; RunError if the picture is missing or damaged.
 
     InputError if the question has a word that is not CLEVR's.
     """
-    path = entry_path(folder / PICTURES, one.picture)
+    path = entry_path(folder / PICTURES, failure.picture)
     where = folder / FAILURES
     try:
-        scene = scene_from_dict(one.scene)
-        picture = decode(read_bytes(path, limit=MAX_RAW, inside=folder), one.picture, scene_id(scene))
+        scene = scene_from_dict(failure.scene)
+        picture = decode(read_bytes(path, limit=MAX_RAW, inside=folder), failure.picture, scene_id(scene))
     except (ValueError, TrexError) as error:
         raise RunError(f"{path}: the picture of a failure is not usable ({error}); {REMEDY}") from error
     try:
-        program = program_from_json(list(one.program))
+        program = program_from_json(list(failure.program))
     except InputError as error:
         raise InputError(f"{where}: {error}; a suite keeps questions in CLEVR's words alone") from error
     return scene, program, picture
 
 
-def _failure(one: Finding, row: Tested, done: Audit, renderer_key: str) -> Failure:
+def _failure(finding: Finding, row: Tested, done: Audit, renderer_key: str) -> Failure:
     swept = done.scenes[row.scene].scene
     scene = deciding_scene(swept)
-    asked = done.asker.questions(swept, row.scene)
-    program = next(each.program for each in asked if done.asker.words(each) == row.question)
+    questions = done.asker.questions(swept, row.scene)
+    program = next(each.program for each in questions if done.asker.words(each) == row.question)
     return Failure(
-        family=one.words,
+        family=finding.words,
         scene=scene_to_dict(scene),
         question=row.question,
         program=tuple(program_to_json(program)),

@@ -55,18 +55,20 @@ class Asker:
 
     def asked(self, scene: Scene, number: int) -> list[Asked]:
         """The questions about a member of the bank, as rules see them."""
-        return [Asked(one.program, one.answer) for one in self.questions(scene, number)]
+        return [Asked(question.program, question.answer) for question in self.questions(scene, number)]
 
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
         """What the model says to each question about a picture (H, W, 3)."""
-        said = ask_all(self.model, image, [question_of(self.words(one), one.program) for one in questions])
-        for answer in {one.answer for one in said} - set(ANSWERS):
+        output = ask_all(
+            self.model, image, [question_of(self.words(question), question.program) for question in questions]
+        )
+        for answer in {item.answer for item in output} - set(ANSWERS):
             if (clevrs := answer_of(answer)) in ANSWERS:
                 raise InputError(
                     f"model {self.model.name!r} names an answer {short(answer)}, which an audit would count as wrong; "
                     f"name it {clevrs!r}, as CLEVR does"
                 )
-        return said
+        return output
 
     def words(self, question: SceneQuestion) -> str:
         """The question in English."""
@@ -79,16 +81,16 @@ class Asker:
         trace the mistakes.
         """
         questions = self.questions(facts.scene, number)
-        said = self.ask(image, questions)
+        output = self.ask(image, questions)
         wrong = [
             at
-            for at, (question, one) in enumerate(zip(questions, said, strict=True))
-            if one.answer != question.answer and one.probability >= self.sure
+            for at, (question, item) in enumerate(zip(questions, output, strict=True))
+            if item.answer != question.answer and item.probability >= self.sure
         ]
-        misread, by = self._traced(facts.scene, number, image, questions, said) if wrong else ((), {})
+        misread, by = self._traced(facts.scene, number, image, questions, output) if wrong else ((), {})
         answers = (
-            Answer(question.family.index, question.answer, one.answer, round(one.probability, 6))
-            for question, one in zip(questions, said, strict=True)
+            Answer(question.family.index, question.answer, item.answer, round(item.probability, 6))
+            for question, item in zip(questions, output, strict=True)
         )
         mistakes = tuple(Mistake(at, by.get(at)) for at in wrong)
         return Examined(number, tuple(answers), mistakes, misread, facts.shares, facts.hiders)
@@ -99,7 +101,7 @@ class Asker:
         number: int,
         image: NDArray[np.float32],
         questions: Sequence[SceneQuestion],
-        said: Sequence[Said],
+        output: Sequence[Said],
     ) -> tuple[tuple[Misreading, ...], dict[int, int]]:
         """The misreadings, and for each explained question the number of the one that explains it."""
         rng = stream(self.seed, AUDIT_STREAM, TRACING, number)
@@ -110,8 +112,8 @@ class Asker:
                 for program in census(self.vocabulary)
             ),
         ]
-        rows = [*zip(questions, said, strict=True), *zip(more, self.ask(image, more), strict=True)]
-        places = [at for at, (_, one) in enumerate(rows) if one.probability >= self.sure]
+        rows = [*zip(questions, output, strict=True), *zip(more, self.ask(image, more), strict=True)]
+        places = [at for at, (_, item) in enumerate(rows) if item.probability >= self.sure]
         found = explain(
             scene, [Answered(rows[at][0].program, rows[at][1].answer) for at in places], self.vocabulary
         )

@@ -112,7 +112,8 @@ def counted_in(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> l
     wider = [family.wider for family in families if family.value]
     kinds = iter(_counted(wider, scenes))
     return [
-        replace(one, wider=next(kinds)) if one.family.value else one for one in _counted(families, scenes)
+        replace(held_out, wider=next(kinds)) if held_out.family.value else held_out
+        for held_out in _counted(families, scenes)
     ]
 
 
@@ -150,24 +151,26 @@ def findings(
     deciding look.
     """
     raw = [
-        _finding(k, one, [row for row in tested if row.family == k], memberships, severity)
-        for k, one in enumerate(held_out)
+        _finding(k, item, [row for row in tested if row.family == k], memberships, severity)
+        for k, item in enumerate(held_out)
     ]
     named = significant(held_out)
-    judged = [replace(one, is_confirmed=k in named and one.stays.count > 0) for k, one in enumerate(raw)]
-    return sorted(judged, key=lambda one: (not one.is_confirmed, -one.harm, one.number))
+    judged = [
+        replace(finding, is_confirmed=k in named and finding.stays.count > 0) for k, finding in enumerate(raw)
+    ]
+    return sorted(judged, key=lambda finding: (not finding.is_confirmed, -finding.harm, finding.number))
 
 
 def significant(held_out: Sequence[HeldOut]) -> set[int]:
     """The families, by their places, under whose conditions units fail more often than others in these scenes."""
-    named = discoveries(np.array([one.p_value for one in held_out]), FALSE_SHARE)
+    named = discoveries(np.array([item.p_value for item in held_out]), FALSE_SHARE)
     return {int(k) for k in np.flatnonzero(named)}
 
 
 def covered(memberships: Memberships, chosen: set[int]) -> Proportion:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
     return clustered_share(
-        [sum(bool(one & chosen) for one in picture) for picture in memberships],
+        [sum(bool(numbers & chosen) for numbers in picture) for picture in memberships],
         [len(picture) for picture in memberships],
     )
 
@@ -179,7 +182,9 @@ def _finding(
     memberships: Memberships,
     severity: Mapping[str, float],
 ) -> Finding:
-    failing = {one.scene for _, one, _ in held_out.failures}  # an older audit has asked about others too
+    failing = {
+        examined.scene for _, examined, _ in held_out.failures
+    }  # an older audit has asked about others too
     rows = [row for row in rows if row.scene in failing]
     stayed, n, scenes = [row for row in rows if row.stays], len(held_out.failures), len(memberships)
     # Each factor at 97.5%, so that both hold together at 95% (Bonferroni).

@@ -59,10 +59,10 @@ def hints(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> tuple[Hint, .
     (LEAST, LEAST_SHARE): most questions about one object have no answer in most scenes, and a search would spend
     itself on drawing scenes. Kinds without any other are left out.
     """
-    known = {kind for _, one in rows for kind in shown_kinds(one)}
+    known = {kind for _, item in rows for kind in shown_kinds(item)}
     wrong: dict[str, list[tuple[float, int, int]]] = {}  # by kind: -probability, row, place among the answers
-    for row, (_, one) in enumerate(rows):
-        for at, answer in enumerate(one.answers):
+    for row, (_, examined) in enumerate(rows):
+        for at, answer in enumerate(examined.answers):
             if answer.said != answer.truth and (kind := question_kind(answer)) not in known:
                 wrong.setdefault(kind, []).append((-answer.probability, row, at))
     found = (
@@ -72,18 +72,18 @@ def hints(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> tuple[Hint, .
         )
         for kind, places in wrong.items()
     )
-    return tuple(sorted(filter(None, found), key=lambda one: (-one.probability, one.what)))
+    return tuple(sorted(filter(None, found), key=lambda hint: (-hint.probability, hint.what)))
 
 
 def _hint(kind: str, row: int, at: int, rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> Hint | None:
-    facts, one = rows[row]
-    question, answer = asker.questions(facts.scene, one.scene)[at], one.answers[at]
+    facts, examined = rows[row]
+    question, answer = asker.questions(facts.scene, examined.scene)[at], examined.answers[at]
     if answer.said not in possible_answers(question.program):
         return None
     condition = WrongAnswer(question.program, (answer.said,))
     if sum(condition.is_wrong(known.scene) for known, _ in rows) < max(LEAST, LEAST_SHARE * len(rows)):
         return None
-    return Hint(kind, asker.words(question), answer.said, answer.truth, answer.probability, one.scene)
+    return Hint(kind, asker.words(question), answer.said, answer.truth, answer.probability, examined.scene)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _searched(query: Path, out: Path, progress: Progress) -> Searched:
 
 def leads_words(leads: Sequence[Lead]) -> str:
     """What can be searched for, and what was, in one or two sentences."""
-    n, done = len(leads), [one.searched for one in leads if one.searched]
+    n, done = len(leads), [lead.searched for lead in leads if lead.searched]
     lean = (
         f"The model leans towards {counted(n, 'kind')} of confident mistakes that no scene shows, with at most "
         f"{percent(leads[0].hint.probability)} confidence"
@@ -171,14 +171,14 @@ def leads_words(leads: Sequence[Lead]) -> str:
         return (
             f"{lean}; the audit's folder has a query for each (searches), and --searched N runs the first N."
         )
-    found = sum(one.found > 0 for one in done)
+    found = sum(searched.found > 0 for searched in done)
     return f"{lean}; {len(done)} searched for, {found} found."
 
 
 def searched_words(lead: Lead) -> str:
     """What became of a search: "3 found, 1.2% (.3% to 4%) of the scenes in which that answer is wrong"."""
-    one = lead.searched
-    if one is None:
+    searched = lead.searched
+    if searched is None:
         return f"not run: {lead.query}"
-    found = f"{counted(one.found, 'scene')} found" if one.found else one.ending
-    return f"{found}; {one.rate} of the scenes in which that answer is wrong ({lead.run}/report.html)"
+    found = f"{counted(searched.found, 'scene')} found" if searched.found else searched.ending
+    return f"{found}; {searched.rate} of the scenes in which that answer is wrong ({lead.run}/report.html)"

@@ -40,7 +40,7 @@ class ExaminedScene(Situation):
 def situations(rows: Sequence[tuple[Facts, Examined]], asker: Asker) -> list[ExaminedScene]:
     """The situations of examined scenes."""
     conditions = conditions_of(asker.vocabulary)
-    return [ExaminedScene(facts, one, asker, conditions) for facts, one in rows]
+    return [ExaminedScene(facts, examined, asker, conditions) for facts, examined in rows]
 
 
 def failures_of(examined: Examined) -> list[Failure]:
@@ -49,9 +49,9 @@ def failures_of(examined: Examined) -> list[Failure]:
     Kinds of wrong answers count only where nothing is known to be misread: otherwise they may follow from that.
     """
     if examined.misread:
-        return [misread(one) for one in examined.misread]
+        return [misread(misreading) for misreading in examined.misread]
     answers = ((mistake.at, examined.answers[mistake.at]) for mistake in examined.mistakes)
-    return [answered(at, one.truth, one.said) for at, one in answers]
+    return [answered(at, answer.truth, answer.said) for at, answer in answers]
 
 
 def memberships_of(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[list[set[int]]]:
@@ -89,14 +89,16 @@ def mistakes_of(family: Family, scene: Scene, examined: Examined, failed: Sequen
 def _readings(family: Family, examined: Examined, unit: int) -> list[int]:
     """The places of the misreadings of a unit that are as the family's sentence says."""
     failures = enumerate(map(misread, examined.misread))
-    return [k for k, one in failures if one.unit == unit and family.covers(one.symptom, one.value)]
+    return [
+        k for k, failure in failures if failure.unit == unit and family.covers(failure.symptom, failure.value)
+    ]
 
 
-def _are_exchanged(scene: Scene, rows: Sequence[Misreading], one: int, other: int) -> bool:
+def _are_exchanged(scene: Scene, rows: Sequence[Misreading], number: int, other: int) -> bool:
     """Whether these neighboring misreadings are two objects of which each is seen with the other's value."""
     if not 0 <= other < len(rows):
         return False
-    first, second = rows[one], rows[other]
+    first, second = rows[number], rows[other]
     if first.kind != second.kind or first.kind not in ATTRIBUTES or None in (first.index, second.index):
         return False
     true = [getattr(scene.objects[row.index or 0], row.kind) for row in (first, second)]
@@ -111,17 +113,17 @@ class Membership:
     examined: Examined
     vocabulary: Vocabulary
 
-    def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, said: str) -> bool:
+    def is_failure(self, scene: Scene, mistake: Mistake, question: SceneQuestion, text: str) -> bool:
         """Whether an answer to a mistaken question is wrong as the family's sentence says, `scene` being shown.
 
         About a misread scene it must be true of the scene as the sentence has the model see it, unless the question has
         no answer then.
         """
-        if said == question.answer:
+        if text == question.answer:
             return False
         if mistake.by is None or self.family.symptom.level == "question":
-            return self.family.covers(Symptom("question", wrong_words(question.answer, said)), said)
-        return any(answer in (None, said) for answer in self._answers(scene, mistake.by, question.program))
+            return self.family.covers(Symptom("question", wrong_words(question.answer, text)), text)
+        return any(answer in (None, text) for answer in self._answers(scene, mistake.by, question.program))
 
     def _answers(self, scene: Scene, by: int, program: Program) -> Iterator[str | None]:
         """The answers to be expected of a model that misreads the scene so."""
@@ -131,7 +133,7 @@ class Membership:
             for read in self._covered(scene, rows[k]):
                 yield answer_if(scene, _with(rows, k, read), program)
 
-    def is_taken_for(self, scene: Scene, unit: int, said: Mapping[Program, str]) -> bool:
+    def is_taken_for(self, scene: Scene, unit: int, texts: Mapping[Program, str]) -> bool:
         """Whether counts (of `counts_of`) tell of an object that it is taken for what the sentence names.
 
         They do if no other value of it, the true one included, explains more of them.
@@ -142,7 +144,7 @@ class Membership:
         def explained(value: str) -> int:
             read = replace(self.examined.misread[k], value=value)
             rows = _with(self.examined.misread, k, read)
-            return sum(answer_if(scene, rows, program) == answer for program, answer in said.items())
+            return sum(answer_if(scene, rows, program) == answer for program, answer in texts.items())
 
         others = [explained(value) for value in self.vocabulary.available(kind)]
         return explained(self.family.value) >= max(others)

@@ -64,7 +64,10 @@ def write_report(
         open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
     )
     try:
-        cards = {one.number: [_card(row, done, renderer) for row in one.shown] for one in done.confirmed}
+        cards = {
+            finding.number: [_card(row, done, renderer) for row in finding.shown]
+            for finding in done.confirmed
+        }
         write_failures(done, renderer.key)
     finally:
         renderer.close()
@@ -135,8 +138,8 @@ def _leads(rows: Sequence[Lead]) -> Table[Lead]:
 
 
 def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
-    def cell(one: Finding, which: str) -> str:
-        known = beside.families[one.number]
+    def cell(finding: Finding, which: str) -> str:
+        known = beside.families[finding.number]
         return f"{known.both + getattr(known, which):,} of {known.n:,}"
 
     columns = (
@@ -169,10 +172,10 @@ def probe_words(probes: Mapping[str, Proportion]) -> str:
     """How many scenes like the known failures fail in the same way, as a sentence; "" without a probe."""
     if not probes:
         return ""
-    told = "; ".join(
+    text = "; ".join(
         f"{share_words(share)} {WAYS.get(way, f'with another {way}')}" for way, share in probes.items()
     )
-    return f"Of scenes made from its known failures, with its conditions kept, these fail too: {told}."
+    return f"Of scenes made from its known failures, with its conditions kept, these fail too: {text}."
 
 
 def flip_words(flip: Flip | None) -> str:

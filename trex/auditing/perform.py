@@ -85,7 +85,7 @@ class AuditResult:
 
     def __str__(self) -> str:
         """The families, and what was not found, for the terminal."""
-        families = [f"  {one.words} {rate_words(one)}." for one in self.done.confirmed]
+        families = [f"  {finding.words} {rate_words(finding)}." for finding in self.done.confirmed]
         compared = [beside_words(self.beside)] if self.beside else []
         lines = [
             self.headline,

@@ -64,9 +64,9 @@ class Prober:
         rng = stream(self.asker.seed, AUDIT_STREAM, PROBING, number, round_, place)
         asked_as = FIRST + number * MAX_PROBED + round_ if way == OBJECTS else known
         start = fresh_draws(scene, 1)[0]
-        asked = partial(self.asker.asked, number=asked_as)
+        request = partial(self.asker.asked, number=asked_as)
         changed = self._changed(rng, start, way)
-        facts = next(fresh_members(family, changed, self.asker.vocabulary, asked), None)
+        facts = next(fresh_members(family, changed, self.asker.vocabulary, request), None)
         if facts is None:
             return Probed(number, way, known, None)
         (image,) = images(self.renderer.render([facts.scene]))

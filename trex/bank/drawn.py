@@ -78,7 +78,7 @@ def _check(index: int, text: bytes) -> bytes:
 def _sound(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """The indices and the JSON of the lines that are not damaged."""
     for line in lines:
-        index, _, rest = line.partition(b" ")
-        check, _, text = rest.partition(b" ")
+        index, _, data = line.partition(b" ")
+        check, _, text = data.partition(b" ")
         if index.isdigit() and len(index) < 12 and check == _check(int(index), text):
             yield int(index), text

@@ -17,9 +17,9 @@ def lock_holder(file: int, byte: int) -> int:
     """The id of the process that has locked a byte of an open file; 0 if none has, or the system does not say."""
     if sys.platform != "linux":
         return 0
-    asked = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    data = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
     with suppress(OSError):
-        kind, _, _, _, pid = FLOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, asked))
+        kind, _, _, _, pid = FLOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, data))
         return max(int(pid), 0) if kind != fcntl.F_UNLCK else 0
     return 0
 
@@ -27,10 +27,10 @@ def lock_holder(file: int, byte: int) -> int:
 def is_suspended(pid: int) -> bool:
     """Whether a process on this machine is stopped, as by Ctrl-Z or a debugger; False if it is not known."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
-    return told.rpartition(")")[2].split()[:1] in (["T"], ["t"])  # proc_pid_stat(5)
+    return text.rpartition(")")[2].split()[:1] in (["T"], ["t"])  # proc_pid_stat(5)
 
 
 def named(pid: int) -> str:

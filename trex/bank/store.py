@@ -53,13 +53,13 @@ class BankBound:
 
     def _make_room(self) -> int:
         done = prune_banks(self.own.parent, Due(most=self.max_bytes))
-        room = self.max_bytes - sum(bank.size for bank in (*done.left, *done.busy))
-        if room < 0:
+        number = self.max_bytes - sum(bank.size for bank in (*done.left, *done.busy))
+        if number < 0:
             raise InputError(
                 f"the banks in {self.own.parent} reached their limit of {self.max_bytes / (1 << 30):.3g} GiB, and the "
                 f"others are deleted or in use; {KEPT}. Raise {LIMIT}, or ask for fewer scenes"
             )
-        return room
+        return number
 
 
 class Uncounted:
@@ -174,8 +174,8 @@ class Batches:
         last, is_said = progress(), False
         while not self.take(batch):
             holder, now = self.holder(batch), monotonic()
-            if (made := progress()) != last:
-                last, since = made, now
+            if (number := progress()) != last:
+                last, since = number, now
             if is_suspended(holder) or now - since > patience_s:
                 how = "is suspended" if is_suspended(holder) else f"has done nothing for {patience_s:g} s"
                 log.warning("%s, which has %s, %s; doing these here, too", named(holder), what, how)

@@ -144,13 +144,13 @@ def _explain_picture(options: ExplainCommand, dataset: Path, session: Session) -
     return ExplainedAnswer(explain_picture(wanted, place), place)
 
 
-def _strongest(made: Explanation) -> dict[str, object]:
+def _strongest(explanation: Explanation) -> dict[str, object]:
     """The object responsible, None if several tie, with the lowest effect."""
     from trex.inference.attribution.leave_one_out import only, strongest
 
-    parts = strongest(made.counted)
+    parts = strongest(explanation.counted)
     tied = parts if len(parts) > 1 else ()
-    return {"index": only(parts), "effect": min(made.counted, default=0.0), "tied": tied}
+    return {"index": only(parts), "effect": min(explanation.counted, default=0.0), "tied": tied}
 
 
 def _json(done: ExplainedHits) -> dict[str, object]:
@@ -181,19 +181,25 @@ def _text(done: ExplainedHits) -> str:
     return "\n".join([*lines, f"explanations: {done.folder / FOLDER}"])
 
 
-def _scene(number: int, made: Explanation) -> list[str]:
+def _scene(number: int, explanation: Explanation) -> list[str]:
     from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 
-    answer, confidence = made.control.score.answer, percent(made.control.recorded)
-    head = f"Scene {number} ({made.picture}): model {answer}, truth {made.truth}, confidence {confidence}"
-    lines = [head, *(f"  {sentence}" for sentence in sentences(made))]
-    lines += effect_table(made, made.removals, "").text("    ")
-    if made.edits is not None:
-        strongest = sorted(made.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
-        lines.append(f"  Strongest of {len(made.edits)} attribute edits:")
-        lines += effect_table(made, strongest, "").text("    ")
-    maps = made.saliency.maps if made.saliency else ()
-    return [*lines, *(f"  {METHOD_NAMES[one.method]}: {map_words(made, one)}" for one in maps)]
+    answer, confidence = explanation.control.score.answer, percent(explanation.control.recorded)
+    head = f"Scene {number} ({explanation.picture}): model {answer}, truth {explanation.truth}, confidence {confidence}"
+    lines = [head, *(f"  {sentence}" for sentence in sentences(explanation))]
+    lines += effect_table(explanation, explanation.removals, "").text("    ")
+    if explanation.edits is not None:
+        strongest = sorted(explanation.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]
+        lines.append(f"  Strongest of {len(explanation.edits)} attribute edits:")
+        lines += effect_table(explanation, strongest, "").text("    ")
+    maps = explanation.saliency.maps if explanation.saliency else ()
+    return [
+        *lines,
+        *(
+            f"  {METHOD_NAMES[saliency_map.method]}: {map_words(explanation, saliency_map)}"
+            for saliency_map in maps
+        ),
+    ]
 
 
 VERB = Verb(

@@ -81,9 +81,9 @@ class ClevrFolder:
 
     def _tell_missing_scenes(self) -> None:
         """Record one problem for a split without any scenes, else one for each picture."""
-        told = self._scenes.keys() | self._damaged
-        bare = [name for name in self._files.pictures if name not in told]
-        with_scenes = {split_of(name) for name in told}
+        texts = self._scenes.keys() | self._damaged
+        bare = [name for name in self._files.pictures if name not in texts]
+        with_scenes = {split_of(name) for name in texts}
         whole = Counter(split_of(name) for name in bare if split_of(name) not in with_scenes)
         for split, number in sorted(whole.items()):
             place = f"{IMAGES}/{split}".rstrip("/")

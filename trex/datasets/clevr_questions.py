@@ -95,17 +95,17 @@ def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:
     if options.limit is not None and options.limit < 1:
         raise InputError(f"--limit {options.limit} is not possible; give 1 or more")
     files, tally = open_files(folder, options.splits), Tally()
-    asked: dict[str, list[AskedQuestion]] = {}
+    request: dict[str, list[AskedQuestion]] = {}
     for name, question in _questions(files, tally):
-        asked.setdefault(name, []).append(question)
+        request.setdefault(name, []).append(question)
     if options.phrased:
         for name, question in _phrased(files):
-            asked.setdefault(name, []).append(question)
-    if not asked:
+            request.setdefault(name, []).append(question)
+    if not request:
         raise InputError(f"{folder} holds no answered question on a picture: {_what_blocks(files, tally)}")
     pictures = tuple(
-        AskedPicture(Path(name).stem, split_of(name), files.images / name, tuple(asked[name]))
-        for name in sorted(asked)[: options.limit]
+        AskedPicture(Path(name).stem, split_of(name), files.images / name, tuple(request[name]))
+        for name in sorted(request)[: options.limit]
     )
     return AskedFolder(folder.resolve().name, pictures, tally.count(*SKIPPED), tally.sentences)
 
@@ -121,17 +121,17 @@ def _questions(files: ClevrFiles, tally: Tally) -> Iterator[tuple[str, AskedQues
         if not entry.picture:
             tally.add(NO_PICTURE, where)
             continue
-        asked = text(field(record, "question", where), f"{where}, question")
-        program = _program(record, asked, where, tally)
+        request = text(field(record, "question", where), f"{where}, question")
+        program = _program(record, request, where, tally)
         if program is not None:
             possible = possible_answers(program)
             answer = CODES.get(answer, answer) if possible == YES_NO else answer
             if answer not in possible:
-                tally.add(MISFIT, f"{where}: {short(asked)} is answered by {short(record.get('answer'))}")
+                tally.add(MISFIT, f"{where}: {short(request)} is answered by {short(record.get('answer'))}")
             source = OURS if file.source == OFFICIAL and file.split in ours else file.source
             yield (
                 entry.picture,
-                AskedQuestion(files.label(entry.picture), source, asked, program, answer),
+                AskedQuestion(files.label(entry.picture), source, request, program, answer),
             )
 
 
@@ -151,7 +151,7 @@ def _answer(record: Mapping[str, object], where: str, tally: Tally) -> str:
     return answer
 
 
-def _program(record: Mapping[str, object], asked: str, where: str, tally: Tally) -> Program | None:
+def _program(record: Mapping[str, object], request: str, where: str, tally: Tally) -> Program | None:
     """The question's program; that of its English if it has none, or one without words; None if neither can be read."""
     given = record.get("program")
     try:
@@ -160,7 +160,7 @@ def _program(record: Mapping[str, object], asked: str, where: str, tally: Tally)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     try:
-        program = parse(asked)
+        program = parse(request)
     except InputError as error:
         tally.add(UNREAD, f"{where}: {error}")
         return None

@@ -113,8 +113,8 @@ def phrase_questions(
             drawn = random_question(rng, scene, family)
             if drawn is not None:
                 program, answer = drawn
-                asked = phrase(program)
-                found[name, asked] = AskedQuestion(
-                    name, family.kind if by_kind else "phrased", asked, program, answer
+                text = phrase(program)
+                found[name, text] = AskedQuestion(
+                    name, family.kind if by_kind else "phrased", text, program, answer
                 )
     return list(found.values())

@@ -105,10 +105,10 @@ def render_dataset(
 
 def _check_same(path: Path, plan: DatasetPlan, renderer_key: str, *, is_begun: bool) -> None:
     """Raise InputError if scenes were made by a plan that differs in more than their number, which may grow."""
-    asked = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
+    request = {k: v for k, v in asdict(plan).items() if k not in ("n", "questions_per_scene")} | {
         "renderer": renderer_key
     }
-    text = json.dumps(asked, indent=1) + "\n"
+    text = json.dumps(request, indent=1) + "\n"
     before = read_text(path) if is_begun and path.exists() else text
     if before != text:
         raise InputError(f"{path} says that this split was made otherwise:\n{before}not as asked:\n{text}"
@@ -187,8 +187,8 @@ def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
 
 
 def _questions(plan: DatasetPlan, index: int, scene: Scene) -> Iterator[dict[str, object]]:
-    asked = random_questions(plan.rng(index, 1), scene, plan.questions_per_scene)
-    for number, question in enumerate(asked):
+    questions = random_questions(plan.rng(index, 1), scene, plan.questions_per_scene)
+    for number, question in enumerate(questions):
         yield {
             "image_index": index,
             "image_filename": plan.name(index),

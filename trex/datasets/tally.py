@@ -38,13 +38,16 @@ class Tally:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """A problem for each remark, at the first file or record."""
-        return tuple(Problem(self._first[one], _said(one, number)) for one, number in self._counts.items())
+        return tuple(
+            Problem(self._first[remark], _said(remark, number)) for remark, number in self._counts.items()
+        )
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """A sentence for each remark: "12 questions have ...; the first: FILE: question 3"."""
         return tuple(
-            f"{_said(one, number)}; the first: {self._first[one]}" for one, number in self._counts.items()
+            f"{_said(remark, number)}; the first: {self._first[remark]}"
+            for remark, number in self._counts.items()
         )
 
 

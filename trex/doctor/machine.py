@@ -40,12 +40,12 @@ def _memory() -> Finding:
     free = _available_bytes()
     if free is None:
         return Finding("memory", State.ABSENT, "this system does not say how much is free")
-    said = f"{free / 1e9:.1f} GB free"
+    text = f"{free / 1e9:.1f} GB free"
     if free < LEAST_MEMORY_GB * 1e9:
         return Finding(
-            "memory", State.FAULT, said, f"close programs: a search needs about {LEAST_MEMORY_GB:g} GB"
+            "memory", State.FAULT, text, f"close programs: a search needs about {LEAST_MEMORY_GB:g} GB"
         )
-    return Finding("memory", State.OK, said)
+    return Finding("memory", State.OK, text)
 
 
 def _available_bytes() -> int | None:
@@ -82,9 +82,9 @@ def _cache() -> Finding:
             "cache", State.FAULT, f"{named}: {place} is not writable", "set TREX_CACHE to another folder"
         )
     free = shutil.disk_usage(place).free
-    said = f"{named}: {free / 1e9:.0f} GB of disk free"
+    text = f"{named}: {free / 1e9:.0f} GB of disk free"
     if free < LEAST_DISK_GB * 1e9:
         return Finding(
-            "cache", State.FAULT, said, "free some disk, run `trex cache prune`, or set TREX_CACHE"
+            "cache", State.FAULT, text, "free some disk, run `trex cache prune`, or set TREX_CACHE"
         )
-    return Finding("cache", State.OK, said)
+    return Finding("cache", State.OK, text)

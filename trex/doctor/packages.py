@@ -40,7 +40,9 @@ def _extras() -> list[Finding]:
         return [Finding("packages", State.FAULT, f"{DISTRIBUTION} is not installed as a package", remedy)]
     wanted = [Requirement(line) for line in own.requires or []]
     named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(FOR_BUILDING))
-    base = _missing([one for one in wanted if _holds(one, "") and one.name != BLENDER])
+    base = _missing(
+        [requirement for requirement in wanted if _holds(requirement, "") and requirement.name != BLENDER]
+    )
     found = [Finding("packages", State.OK, "all that every command needs")]
     if base:
         found = [
@@ -49,31 +51,39 @@ def _extras() -> list[Finding]:
             )
         ]
     return found + [
-        _extra(name, [one for one in wanted if _holds(one, name) and not _holds(one, "")]) for name in named
+        _extra(
+            name,
+            [
+                requirement
+                for requirement in wanted
+                if _holds(requirement, name) and not _holds(requirement, "")
+            ],
+        )
+        for name in named
     ]
 
 
 def _extra(name: str, wanted: list[Requirement]) -> Finding:
     missing = _missing(wanted)
     if missing:
-        said = f"missing: {', '.join(missing)}"
-        return Finding(f"extra {name}", State.ABSENT, said, f"pip install '{DISTRIBUTION}[{name}]'")
-    return Finding(f"extra {name}", State.OK, ", ".join(sorted(one.name for one in wanted)))
+        text = f"missing: {', '.join(missing)}"
+        return Finding(f"extra {name}", State.ABSENT, text, f"pip install '{DISTRIBUTION}[{name}]'")
+    return Finding(f"extra {name}", State.OK, ", ".join(sorted(requirement.name for requirement in wanted)))
 
 
-def _holds(one: Requirement, extra: str) -> bool:
-    return one.marker is None or one.marker.evaluate({"extra": extra})
+def _holds(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def _missing(wanted: list[Requirement]) -> list[str]:
     """Requirements that no installed distribution satisfies, with the version that is there."""
     found = []
-    for one in wanted:
+    for requirement in wanted:
         try:
-            version = metadata.version(one.name)
+            version = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            found.append(one.name)
+            found.append(requirement.name)
             continue
-        if not one.specifier.contains(version, prereleases=True):
-            found.append(f"{one.name} {version} (needs {one.specifier})")
+        if not requirement.specifier.contains(version, prereleases=True):
+            found.append(f"{requirement.name} {version} (needs {requirement.specifier})")
     return found

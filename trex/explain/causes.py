@@ -24,7 +24,7 @@ def causes(
 
     Empty where no removal is a flip (of a failure: none makes the model right), and where the control failed.
     """
-    return {picture: _cause(made, vocabulary) for picture, made in explanations.items()}
+    return {picture: _cause(explanation, vocabulary) for picture, explanation in explanations.items()}
 
 
 def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
@@ -34,7 +34,7 @@ def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
     return read_results(folder.manifest, records, found)
 
 
-def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
+def deciding_attributes(explanation: Explanation, index: int) -> tuple[str, ...]:
     """The attributes of an object whose change is a flip, for at least half of their other values.
 
     All four if none does so, or if no attribute was edited: then nothing tells which of them counts.
@@ -43,7 +43,7 @@ def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
     for attribute in ATTRIBUTES:
         flips = [
             effect.is_flip
-            for effect in made.edits or ()
+            for effect in explanation.edits or ()
             if [(edit.index, edit.attribute) for edit in effect.edits] == [(index, attribute)]
         ]
         if flips and sum(flips) >= MATTERS * len(flips):
@@ -51,10 +51,11 @@ def deciding_attributes(made: Explanation, index: int) -> tuple[str, ...]:
     return tuple(decide) or ATTRIBUTES
 
 
-def _cause(made: Explanation, vocabulary: Vocabulary) -> frozenset[Responsible]:
-    if not made.blame.is_flip or not made.control.is_exact:
+def _cause(explanation: Explanation, vocabulary: Vocabulary) -> frozenset[Responsible]:
+    if not explanation.blame.is_flip or not explanation.control.is_exact:
         return frozenset()
-    graph = scene_graph(facts_of(made.scene, vocabulary))
+    graph = scene_graph(facts_of(explanation.scene, vocabulary))
     return frozenset(
-        responsible(graph, index, deciding_attributes(made, index)) for index in made.blame.parts
+        responsible(graph, index, deciding_attributes(explanation, index))
+        for index in explanation.blame.parts
     )

@@ -108,8 +108,8 @@ class PictureExplained:
     @property
     def _flips(self) -> list[bool]:
         if self.compared == "truth":
-            return [is_right(one.answer, one.truth) for one in self.removals]
-        return [one.answer != self.again.answer for one in self.removals]
+            return [is_right(removal.answer, removal.truth) for removal in self.removals]
+        return [removal.answer != self.again.answer for removal in self.removals]
 
     @property
     def is_reproduced(self) -> bool:
@@ -126,8 +126,8 @@ class PictureExplained:
     def _removed(self) -> list[Removed]:
         pairs = zip(self.removals, self.effects, strict=True)
         return [
-            Removed(one.words.removeprefix("without "), effect, one.answer, one.truth)
-            for one, effect in pairs
+            Removed(answer.words.removeprefix("without "), effect, answer.answer, answer.truth)
+            for answer, effect in pairs
         ]
 
     def sentences(self) -> tuple[str, ...]:
@@ -177,11 +177,13 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     finally:
         renderer.close()
     difference = largest_change(first.log_probs, control.log_probs)
-    made = _explained(wanted, picture, program, bound, list(zip(scenes, pictures, strict=True)), difference)
-    made = replace(made, notes=tally.sentences)
-    write_atomic(out / FILE, (json.dumps(_json(made), indent=1) + "\n").encode())
-    write_atomic(out / PAGE, _page(made, picture, pictures).encode())
-    return made
+    explained = _explained(
+        wanted, picture, program, bound, list(zip(scenes, pictures, strict=True)), difference
+    )
+    explained = replace(explained, notes=tally.sentences)
+    write_atomic(out / FILE, (json.dumps(_json(explained), indent=1) + "\n").encode())
+    write_atomic(out / PAGE, _page(explained, picture, pictures).encode())
+    return explained
 
 
 def _explained(
@@ -224,39 +226,43 @@ def _explained(
     )
 
 
-def removal_table(made: PictureExplained) -> Table[PictureAnswer]:
+def removal_table(explained: PictureExplained) -> Table[PictureAnswer]:
     """The effect of leaving out each object, for the terminal."""
     columns: tuple[Column[PictureAnswer], ...] = (
-        Column("change", lambda one: one.words),
-        Column("effect", lambda one: f"{one.probability - made.again.probability:+.3f}", is_number=True),
-        Column("model", lambda one: one.answer),
-        Column("truth", lambda one: one.truth),
+        Column("change", lambda answer: answer.words),
+        Column(
+            "effect",
+            lambda answer: f"{answer.probability - explained.again.probability:+.3f}",
+            is_number=True,
+        ),
+        Column("model", lambda answer: answer.answer),
+        Column("truth", lambda answer: answer.truth),
     )
-    return Table("Each object left out", columns, made.removals)
+    return Table("Each object left out", columns, explained.removals)
 
 
-def _json(made: PictureExplained) -> dict[str, object]:
+def _json(explained: PictureExplained) -> dict[str, object]:
     return {
-        **asdict(made),
-        "effects": list(made.effects),
-        "culprit": made.strongest,
-        "blame": asdict(made.blame),
-        "compared": made.compared,
-        "says": made.sentences()[-1],
+        **asdict(explained),
+        "effects": list(explained.effects),
+        "culprit": explained.strongest,
+        "blame": asdict(explained.blame),
+        "compared": explained.compared,
+        "says": explained.sentences()[-1],
     }
 
 
-def _page(made: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
-    marked = outlined(pictures[0].pixels, pictures[0].mask, made.blame)
+def _page(explained: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
+    marked = outlined(pictures[0].pixels, pictures[0].mask, explained.blame)
     shots = [
-        _shot(jpeg_url(picture.pixels), made.official),
-        _shot(jpeg_url(marked), made.again),
+        _shot(jpeg_url(picture.pixels), explained.official),
+        _shot(jpeg_url(marked), explained.again),
         *(
-            _shot(jpeg_url(one.pixels), removal, is_responsible=i in made.blame.parts)
-            for i, (one, removal) in enumerate(zip(pictures[1:], made.removals, strict=True))
+            _shot(jpeg_url(item.pixels), removal, is_responsible=i in explained.blame.parts)
+            for i, (item, removal) in enumerate(zip(pictures[1:], explained.removals, strict=True))
         ),
     ]
-    return page("picture.html", {"made": made, "shots": shots})
+    return page("picture.html", {"made": explained, "shots": shots})
 
 
 def _shot(image: str, answer: PictureAnswer, *, is_responsible: bool = False) -> Shot:

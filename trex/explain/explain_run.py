@@ -49,26 +49,26 @@ def explain(
         old = [read_explanation(folder, scene.record.picture) for scene in found]
         about = folder.manifest
         is_torn = leaves_answer_open(about.query.target, about.question, about.facts.labels)
-        if not all(is_complete(made, options, is_torn) for made in old):
+        if not all(is_complete(explanation, options, is_torn) for explanation in old):
             check_free(path)
             _prepare(folder, old)
             with open_world(folder, processes) as world:
                 old = _make(world, folder, found, old, options, progress)
-        return ExplainedHits(path, tuple(made for made in old if made is not None))
+        return ExplainedHits(path, tuple(explanation for explanation in old if explanation is not None))
 
 
 def _make(
     world: OpenWorld, folder: RunFolder, found: Sequence[Hit], old: Sequence[Explanation | None],
     options: ExplainOptions, progress: Progress,
 ) -> list[Explanation | None]:  # fmt: skip
-    made: list[Explanation | None] = []
+    explanations: list[Explanation | None] = []
     pictures = 0
 
     def show(more: int = 0) -> None:
         """The pictures scored for all scenes so far, and the scenes explained."""
         nonlocal pictures
         pictures += more
-        progress("scenes explained", len(made), len(found), f"{counted(pictures, 'picture')} scored")
+        progress("scenes explained", len(explanations), len(found), f"{counted(pictures, 'picture')} scored")
 
     scores = open_scores(world, folder, show)
     show()
@@ -77,14 +77,14 @@ def _make(
         after = before if is_done else explain_scene(scores, scene, options, before)
         if after is not None and after != before:
             write_atomic(explanation_path(folder, after.picture), CODEC.text(after).encode())
-        made.append(after)
+        explanations.append(after)
         show()
-    return made
+    return explanations
 
 
 def _prepare(folder: RunFolder, old: Sequence[Explanation | None]) -> None:
     """Create the folder of the explanations; delete pictures that were cached while a control failed."""
     place = folder.path / FOLDER
     make_folder(place)
-    if any(made is not None and not made.control.is_exact for made in old):
+    if any(explanation is not None and not explanation.control.is_exact for explanation in old):
         shutil.rmtree(place / CACHE, ignore_errors=True)

@@ -39,53 +39,64 @@ def explain_scene(
     scores: SceneScores, found: Hit, options: ExplainOptions, old: Explanation | None
 ) -> Explanation:
     """The explanation of a hit with all requested parts; reuses parts of `old` that still apply."""
-    made = old if old is not None and _holds(old, scores.is_torn) else _begun(scores, found)
-    if options.edits and made.edits is None:
-        edits = [(edit,) for edit in attribute_edits(made.scene, scores.world.plan.vocabulary)]
-        made = replace(made, edits=tuple(scores.effects(made.scene, made.control.score, edits)))
-    if needs_flip(made, options):
-        made = replace(made, flip=_flip(scores, made, options))
-    if needs_nuisances(made, options):
-        made = replace(made, nuisances=_replicates(scores, made, options))
-    if options.saliency and lacks_saliency(made):
-        made = replace(made, saliency=make_saliency(scores, made))
-    return made
+    explanation = old if old is not None and _holds(old, scores.is_torn) else _begun(scores, found)
+    if options.edits and explanation.edits is None:
+        edits = [(edit,) for edit in attribute_edits(explanation.scene, scores.world.plan.vocabulary)]
+        explanation = replace(
+            explanation, edits=tuple(scores.effects(explanation.scene, explanation.control.score, edits))
+        )
+    if needs_flip(explanation, options):
+        explanation = replace(explanation, flip=_flip(scores, explanation, options))
+    if needs_nuisances(explanation, options):
+        explanation = replace(explanation, nuisances=_replicates(scores, explanation, options))
+    if options.saliency and lacks_saliency(explanation):
+        explanation = replace(explanation, saliency=make_saliency(scores, explanation))
+    return explanation
 
 
-def is_complete(made: Explanation | None, options: ExplainOptions, is_torn: bool) -> bool:
+def is_complete(explanation: Explanation | None, options: ExplainOptions, is_torn: bool) -> bool:
     """Whether an explanation has all requested parts; `is_torn` is whether the run's target wants no sure answer."""
-    if made is None or not _holds(made, is_torn) or (options.edits and made.edits is None):
+    if (
+        explanation is None
+        or not _holds(explanation, is_torn)
+        or (options.edits and explanation.edits is None)
+    ):
         return False
-    is_missing = needs_flip(made, options) or needs_nuisances(made, options)
-    return not is_missing and not (options.saliency and lacks_saliency(made))
+    is_missing = needs_flip(explanation, options) or needs_nuisances(explanation, options)
+    return not is_missing and not (options.saliency and lacks_saliency(explanation))
 
 
-def _holds(made: Explanation, is_torn: bool) -> bool:
+def _holds(explanation: Explanation, is_torn: bool) -> bool:
     """Whether its effects mean something, and its flips are those of the run's target."""
-    return made.control.is_exact and made.is_torn == is_torn
+    return explanation.control.is_exact and explanation.is_torn == is_torn
 
 
-def needs_flip(made: Explanation, options: ExplainOptions) -> bool:
+def needs_flip(explanation: Explanation, options: ExplainOptions) -> bool:
     """Whether the search for the smallest flip is missing or was made with other options."""
     if options.flip_depth < 1:
         return False
-    asked = (options.flip_depth, options.flip_renders, made.edits is not None)
-    return made.flip is None or (made.flip.depth, made.flip.renders, made.flip.with_attributes) != asked
+    request = (options.flip_depth, options.flip_renders, explanation.edits is not None)
+    return (
+        explanation.flip is None
+        or (explanation.flip.depth, explanation.flip.renders, explanation.flip.with_attributes) != request
+    )
 
 
-def needs_nuisances(made: Explanation, options: ExplainOptions) -> bool:
+def needs_nuisances(explanation: Explanation, options: ExplainOptions) -> bool:
     """Whether the scene still has to be scored under other nuisances."""
     if options.nuisances < 1:
         return False
-    if made.nuisances is None or made.nuisances.draws < options.nuisances:
+    if explanation.nuisances is None or explanation.nuisances.draws < options.nuisances:
         return True
-    if options.every_object and not made.nuisances.every_object:
+    if options.every_object and not explanation.nuisances.every_object:
         return True
-    if not made.nuisances.baseline:
+    if not explanation.nuisances.baseline:
         return False
-    together = made.nuisances.together
-    is_joint = made.blame.how == "together" and (together is None or together.indices != made.blame.parts)
-    return is_joint or any(made.nuisances.of(i) is None for i in made.blame.parts)
+    together = explanation.nuisances.together
+    is_joint = explanation.blame.how == "together" and (
+        together is None or together.indices != explanation.blame.parts
+    )
+    return is_joint or any(explanation.nuisances.of(i) is None for i in explanation.blame.parts)
 
 
 def _begun(scores: SceneScores, found: Hit) -> Explanation:
@@ -115,30 +126,30 @@ def _control(scores: SceneScores, found: Hit) -> RenderControl:
     )
 
 
-def _greatest_gap(one: Floats, other: Floats) -> float | None:
-    if np.array_equal(one, other):  # treats -inf as equal to itself
+def _greatest_gap(array: Floats, other: Floats) -> float | None:
+    if np.array_equal(array, other):  # treats -inf as equal to itself
         return 0.0
     with np.errstate(invalid="ignore"):
-        gap = float(np.abs(one - other).max())
+        gap = float(np.abs(array - other).max())
     return gap if np.isfinite(gap) else None
 
 
-def _flip(scores: SceneScores, made: Explanation, options: ExplainOptions) -> SmallestFlip:
-    scene, base, plan = made.scene, made.control.score, scores.world.plan
-    singles = [*made.removals, *(made.edits or ())]
+def _flip(scores: SceneScores, explanation: Explanation, options: ExplainOptions) -> SmallestFlip:
+    scene, base, plan = explanation.scene, explanation.control.score, scores.world.plan
+    singles = [*explanation.removals, *(explanation.edits or ())]
     flips = smallest_flips(
-        scores.margin(base, made.truth, base, made.compared),
+        scores.margin(base, explanation.truth, base, explanation.compared),
         singles,
         lambda effects: _fit(scene, _edits(effects), plan.vocabulary),
         lambda sets: scores.effects(scene, base, [_edits(effects) for effects in sets]),
         FlipLimits(options.flip_depth, options.flip_renders, scores.batch),
     )
     found = flips.found
-    if made.compared == "truth":
+    if explanation.compared == "truth":
         found = ranked(found, base.answer)
     return SmallestFlip(
         found, flips.tried, flips.possible, flips.is_exhaustive,
-        options.flip_depth, options.flip_renders, made.edits is not None, flips.size,
+        options.flip_depth, options.flip_renders, explanation.edits is not None, flips.size,
     )  # fmt: skip
 
 
@@ -153,12 +164,12 @@ def _fit(scene: Scene, edits: Sequence[Edit], vocabulary: Vocabulary) -> bool:
     return not clash and all(vocabulary.allows(item) for item in apply_all(scene, edits).objects)
 
 
-def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions) -> Replicates:
+def _replicates(scores: SceneScores, explanation: Explanation, options: ExplainOptions) -> Replicates:
     """Scene and removals under the same new draws of the nuisances, which depend on the picture's hash alone."""
-    ranked = sorted(range(len(made.removals)), key=lambda i: made.removals[i].change)
-    chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *made.blame.parts})
-    scenes, skipped = _under_others(scores, made, options.nuisances)
-    joint = [made.blame.parts] if made.blame.how == "together" else []
+    ranked = sorted(range(len(explanation.removals)), key=lambda i: explanation.removals[i].change)
+    chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *explanation.blame.parts})
+    scenes, skipped = _under_others(scores, explanation, options.nuisances)
+    joint = [explanation.blame.parts] if explanation.blame.how == "together" else []
     sets = [*((i,) for i in chosen), *joint]
     every = [[scene, *(apply_all(scene, [Edit(i) for i in left]) for left in sets)] for scene in scenes]
     flat = scores.outcomes([scene for row in every for scene in row])
@@ -166,7 +177,7 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
         return Replicates(options.nuisances, options.every_object, skipped, (), ())
     table = np.array(flat, dtype=np.float64).reshape(len(scenes), 1 + len(sets), 2)
     baseline, *columns = table[..., 0].T.tolist()
-    is_failure = made.compared == "truth"
+    is_failure = explanation.compared == "truth"
     rights = [int(n) if is_failure else None for n in table[..., 1].sum(axis=0)]
     effects = [
         (tuple(after), paired_effect(baseline, after, reach=1.0), right)
@@ -178,18 +189,18 @@ def _replicates(scores: SceneScores, made: Explanation, options: ExplainOptions)
         skipped,
         tuple(baseline),
         tuple(ObjectReplicates(i, *found) for i, found in zip(chosen, effects, strict=False)),
-        JointReplicates(made.blame.parts, *effects[-1]) if joint else None,
+        JointReplicates(explanation.blame.parts, *effects[-1]) if joint else None,
         rights[0],
     )
 
 
-def _under_others(scores: SceneScores, made: Explanation, n: int) -> tuple[list[Scene], int]:
+def _under_others(scores: SceneScores, explanation: Explanation, n: int) -> tuple[list[Scene], int]:
     """The scene under n valid draws of the nuisances, and the number of invalid draws skipped."""
-    rng = np.random.default_rng(int(made.picture, 16))
+    rng = np.random.default_rng(int(explanation.picture, 16))
     scenes: list[Scene] = []
     skipped = 0
     while len(scenes) < n and skipped < MAX_TRIES * n:
-        scene = replace(made.scene, nuisances=draw_nuisances(rng))
+        scene = replace(explanation.scene, nuisances=draw_nuisances(rng))
         if is_valid(scene, scores.world.plan.vocabulary):
             scenes.append(scene)
         else:

@@ -75,13 +75,13 @@ def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreem
     )
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+def rank_correlation(values: Sequence[float], other: Sequence[float]) -> float | None:
     """Spearman's, ties sharing their mean rank; None for fewer than three values or constant ones."""
     from scipy.stats import spearmanr
 
-    if len(one) < FEWEST or len(set(one)) == 1 or len(set(other)) == 1:
+    if len(values) < FEWEST or len(set(values)) == 1 or len(set(other)) == 1:
         return None
-    return float(spearmanr(one, other).statistic)
+    return float(spearmanr(values, other).statistic)
 
 
 def agreements(explanations: Sequence[Explanation]) -> list[MethodAgreement]:

@@ -38,16 +38,16 @@ NO_GRADIENTS = "no gradients: model {!r} is no torch module"
 NO_CAPTUM = "it needs captum; run pip install 'bayes-trex[saliency]' and explain the run again"
 
 
-def lacks_saliency(made: Explanation) -> bool:
+def lacks_saliency(explanation: Explanation) -> bool:
     """Whether the maps still have to be computed; those that had no captum wait until it is installed."""
-    return made.saliency is None or (made.saliency.why_none == NO_CAPTUM and _has_captum())
+    return explanation.saliency is None or (explanation.saliency.why_none == NO_CAPTUM and _has_captum())
 
 
 def _has_captum() -> bool:
     return find_spec("captum") is not None
 
 
-def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
+def make_saliency(scores: SceneScores, explanation: Explanation) -> Saliency:
     """Both maps of an explained scene, written beside the explanation, or the reason why there are none.
 
     Integrated gradients start at the same scene without any object: they attribute the presence of the objects, as
@@ -61,11 +61,11 @@ def make_saliency(scores: SceneScores, made: Explanation) -> Saliency:
         return Saliency(answers, (), NO_CAPTUM)
     from trex.clevr_models.saliency import NoGradientsError
 
-    pixels, mask = read_picture(folder, made.control.score.picture)
-    empty = scores.pixels(replace(made.scene, objects=()))
+    pixels, mask = read_picture(folder, explanation.control.score.picture)
+    empty = scores.pixels(replace(explanation.scene, objects=()))
     try:
         maps = tuple(
-            _keep(folder, made, method, found, settings, mask)
+            _keep(folder, explanation, method, found, settings, mask)
             for method, found, settings in _attributions(plan, pixels, empty, answers)
         )
     except NoGradientsError as error:
@@ -95,13 +95,13 @@ def _attributions(
 
 
 def _keep(
-    folder: RunFolder, made: Explanation, method: Method, found: Attribution,
+    folder: RunFolder, explanation: Explanation, method: Method, found: Attribution,
     settings: Settings, mask: Bytes,
 ) -> SaliencyMap:  # fmt: skip
     buffer = io.BytesIO()
     np.save(buffer, found.map, allow_pickle=False)
-    write_atomic(map_path(folder, made.picture, method), buffer.getvalue(), is_precious=False)
-    sums = summed(found.map, mask, len(made.scene.objects), method, settings)
+    write_atomic(map_path(folder, explanation.picture, method), buffer.getvalue(), is_precious=False)
+    sums = summed(found.map, mask, len(explanation.scene.objects), method, settings)
     return replace(sums, change=found.change, completeness_gap=found.completeness_gap)
 
 

@@ -81,10 +81,10 @@ class SceneScores:
         truths = [true_answer(plan.question.program, scene) for scene in scenes]
         return [
             (
-                plan.target.confidence(one.log_probs),
-                is_right(plan.bound.labels[int(one.log_probs.argmax())], truth),
+                plan.target.confidence(scored.log_probs),
+                is_right(plan.bound.labels[int(scored.log_probs.argmax())], truth),
             )
-            for one, truth in zip(found, truths, strict=True)
+            for scored, truth in zip(found, truths, strict=True)
         ]
 
     def pixels(self, scene: Scene) -> Bytes:

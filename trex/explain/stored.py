@@ -38,28 +38,28 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
     return None if found is None else judged_by_truth(found, folder.manifest.facts.labels)
 
 
-def judged_by_truth(made: Explanation, labels: tuple[str, ...]) -> Explanation:
+def judged_by_truth(explanation: Explanation, labels: tuple[str, ...]) -> Explanation:
     """The explanation as it would be made today: older ones called any other answer to a failure a flip.
 
     The truth of each edited scene is stored, so that its flips follow; the smallest flip stays if it is a single edit,
     and has to be searched for again if it is not.
     """
-    if made.is_by_truth or made.compared != "truth":
-        return made
+    if explanation.is_by_truth or explanation.compared != "truth":
+        return explanation
 
     def judged(effect: Effect) -> Effect:
         far = distance_from_right(np.array(effect.score.log_probs), labels, effect.truth)
         return replace(effect, margin=far, is_flip=is_right(effect.score.answer, effect.truth))
 
-    removals = tuple(map(judged, made.removals))
-    edits = None if made.edits is None else tuple(map(judged, made.edits))
-    again = replace(made, removals=removals, edits=edits, flip=None, is_by_truth=True)
-    singles = [*removals, *((edits or ()) if made.flip and made.flip.with_attributes else ())]
-    flips = ranked((one for one in singles if one.is_flip), made.control.score.answer)
-    if made.flip is None or not flips:
+    removals = tuple(map(judged, explanation.removals))
+    edits = None if explanation.edits is None else tuple(map(judged, explanation.edits))
+    again = replace(explanation, removals=removals, edits=edits, flip=None, is_by_truth=True)
+    singles = [*removals, *((edits or ()) if explanation.flip and explanation.flip.with_attributes else ())]
+    flips = ranked((effect for effect in singles if effect.is_flip), explanation.control.score.answer)
+    if explanation.flip is None or not flips:
         return again
     n = len(singles)
-    flip = replace(made.flip, found=flips, tried=n, possible=n, is_exhaustive=True, reached=1)
+    flip = replace(explanation.flip, found=flips, tried=n, possible=n, is_exhaustive=True, reached=1)
     return replace(again, flip=flip)
 
 

@@ -74,7 +74,7 @@ def write_answers(out: Path, answers: Sequence[Json]) -> None:
 
 def _questions(items: Sequence[LaidOut]) -> Iterator[Json]:
     """The question about each scene on which it has an answer, in CLEVR's format."""
-    for number, item in enumerate(one for one in items if one.truth is not None):
+    for number, item in enumerate(laid_out for laid_out in items if laid_out.truth is not None):
         yield {
             "image_index": item.record.image_index,
             "image_filename": item.record.image_filename,

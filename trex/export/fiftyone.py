@@ -42,7 +42,7 @@ def write_fiftyone(out: Path, exported: Exported) -> None:
 
 def _sample(exported: Exported, item: ExportItem) -> Json:
     """A sample's fields; `ground_truth` is null where the question has no answer."""
-    said = answer_json(exported.manifest, item)
+    output = answer_json(exported.manifest, item)
     truth = None if item.truth is None else {"_cls": "Classification", "label": item.truth}
     return {
         "filepath": f"data/{item.name}",
@@ -56,7 +56,7 @@ def _sample(exported: Exported, item: ExportItem) -> Json:
         "target_confidence": item.confidence,
         "objects": {"_cls": "Detections", "detections": list(_detections(item, exported.mask(item)))},
         "object_mask": {"_cls": "Segmentation", "mask_path": f"{MASKS}/{item.name}"},
-        **{name: said[name] for name in ("model", "question", "edited_from", "edit")},
+        **{name: output[name] for name in ("model", "question", "edited_from", "edit")},
     }
 
 

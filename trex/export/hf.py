@@ -92,7 +92,7 @@ def _card(exported: Exported) -> Iterator[str]:
     query = without_folders(exported.folder.query_text.strip())
     yield from ("", "The query:", "", *code_block(query, "toml"), "")
     if manifest.overrides:
-        settings = (code_span(f"--set {without_folders(one)}") for one in manifest.overrides)
+        settings = (code_span(f"--set {without_folders(override)}") for override in manifest.overrides)
         yield from (f"with {' '.join(settings)}.", "")
     yield from ("| columns | what |", "|---|---|")
     yield from (

@@ -91,14 +91,14 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
         ExportItem(
             split=FOUND,
             index=index,
-            scene=one.record.scene,
-            picture=one.record.picture,
-            truth=_known(one.known_truth),
-            answer=one.answer,
-            confidence=one.confidence,
-            log_probs=one.record.log_probs,
+            scene=hit.record.scene,
+            picture=hit.record.picture,
+            truth=_known(hit.known_truth),
+            answer=hit.answer,
+            confidence=hit.confidence,
+            log_probs=hit.record.log_probs,
         )
-        for index, one in enumerate(stored_hits(folder, "to export"))
+        for index, hit in enumerate(stored_hits(folder, "to export"))
     ]
     explanations = {} if edits is False else read_explanations(folder)
     edited = list(_edited(manifest, items, explanations))
@@ -128,7 +128,7 @@ def _edited(
 ) -> Iterator[ExportItem]:
     """Each edit of each explained scene once, in the order of the hits."""
     explained = [(parent, explanations[parent.picture]) for parent in found if parent.picture in explanations]
-    edits = [(parent, effect) for parent, made in explained for effect in _effects(made)]
+    edits = [(parent, effect) for parent, explanation in explained for effect in _effects(explanation)]
     for index, (parent, effect) in enumerate(edits):
         scene, score = apply_all(parent.scene, effect.edits), effect.score
         truth = _known(true_answer(manifest.question.program, scene))

@@ -50,17 +50,17 @@ class Situation:
         failures: Sequence[Failure],
         truths: Sequence[str],
         conditions: Vocabularies,
-        asked: Callable[[], Sequence[Asked]],
+        request: Callable[[], Sequence[Asked]],
     ) -> None:
         self.facts, self.failures = facts, failures
-        self._truths, self._conditions, self._asked = truths, conditions, asked
+        self._truths, self._conditions, self._asked = truths, conditions, request
         self._tables: dict[Level, Bools] = {}
 
     def table(self, level: Level) -> Bools:
         """(units, conditions): which conditions of a level hold for the scene's units, 7 kB for 50 questions."""
         if level not in self._tables:
-            asked = self._asked() if level == "question" else ()
-            self._tables[level] = rows(level, self._conditions[level], self.facts, asked)
+            request = self._asked() if level == "question" else ()
+            self._tables[level] = rows(level, self._conditions[level], self.facts, request)
         return self._tables[level]
 
     def can_show(self, symptom: Symptom) -> Bools:
@@ -69,20 +69,22 @@ class Situation:
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
-        return {one.unit for one in self.failures if family.covers(one.symptom, one.value)}
+        return {failure.unit for failure in self.failures if family.covers(failure.symptom, failure.value)}
 
     def values(self, family: Family) -> list[str]:
         """What each unit that fails in the family's way under its conditions was taken for, whatever that is."""
         failed, *_ = self.failing(wider := family.wider)
         return [
-            one.value for one in self.failures if wider.covers(one.symptom, one.value) and one.unit in failed
+            failure.value
+            for failure in self.failures
+            if wider.covers(failure.symptom, failure.value) and failure.unit in failed
         ]
 
     def failing(self, family: Family) -> tuple[list[int], int, int]:
         """The units that fail under the family's conditions; of the units that can, how many meet these, and all."""
         symptom = family.symptom
-        keys = [one.key for one in self._conditions[symptom.level]]
-        columns = [keys.index(one.key) for one in family.pattern.conditions]
+        keys = [condition.key for condition in self._conditions[symptom.level]]
+        columns = [keys.index(condition.key) for condition in family.pattern.conditions]
         can_show = self.can_show(symptom)
         holds = self.table(symptom.level)[:, columns].all(axis=1) & can_show
         failed = sorted(unit for unit in self.everywhere(family) if holds[unit])
@@ -94,7 +96,7 @@ def discover(scenes: Sequence[Situation], vocabulary: Vocabulary) -> list[Family
     conditions = conditions_of(vocabulary)
     shown = {failure.symptom for scene in scenes for failure in scene.failures}
     families: list[Family] = []
-    for symptom in sorted(shown, key=lambda one: (LEVELS.index(one.level), one.what)):
+    for symptom in sorted(shown, key=lambda item: (LEVELS.index(item.level), item.what)):
         families += _of_symptom(symptom, conditions[symptom.level], scenes)
     return sorted(families, key=lambda family: (-_failures(family), family.symptom.what))
 
@@ -107,13 +109,15 @@ def _of_symptom(
     symptom: Symptom, conditions: Sequence[Condition], scenes: Sequence[Situation]
 ) -> list[Family]:
     """A family for each rule for a symptom, among the units that can show it."""
-    can = [one.can_show(symptom) for one in scenes]
-    table = np.concatenate([one.table(symptom.level)[mine] for one, mine in zip(scenes, can, strict=True)])
+    can = [scene.can_show(symptom) for scene in scenes]
+    table = np.concatenate(
+        [scene.table(symptom.level)[mine] for scene, mine in zip(scenes, can, strict=True)]
+    )
     starts = np.cumsum([0, *(int(mine.sum()) for mine in can)])
     became = {
-        int(starts[k] + can[k][: failure.unit].sum()): (_was(one, failure), failure.value)
-        for k, one in enumerate(scenes)
-        for failure in one.failures
+        int(starts[k] + can[k][: failure.unit].sum()): (_was(scene, failure), failure.value)
+        for k, scene in enumerate(scenes)
+        for failure in scene.failures
         if failure.symptom == symptom
     }
     events, left = (np.full(len(table), value, dtype=np.bool_) for value in (False, True))

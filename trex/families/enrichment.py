@@ -135,7 +135,7 @@ class ObjectTable:
     def values(self, kind: Kind, description: Description) -> Floats:
         """(scenes,): whether each holds such an object, or which share of its objects are such."""
         fit = np.ones(int(self.sizes.sum()), dtype=np.float64)
-        for term in (term for one in description for term in one.terms):
+        for term in (term for condition in description for term in condition.terms):
             fit *= self.columns[term.name] == term.word
         counts = np.add.reduceat(fit, self.begins)
         return (counts > 0).astype(np.float64) if kind == "present" else counts / self.sizes
@@ -159,7 +159,9 @@ def enriched(
         return None
     chosen = selection or everyone(len(prior))
     looks = ObjectTable.of(prior)
-    tests = [_row(kind, one, samples[kind], looks, chosen) for kind in kinds for one in described]
+    tests = [
+        _row(kind, conditions, samples[kind], looks, chosen) for kind in kinds for conditions in described
+    ]
     named = discoveries(np.array([row.p_value if row else 1.0 for row in tests]), FALSE_SHARE)
     rows = [replace(row, is_clear=bool(clear)) for row, clear in zip(tests, named, strict=True) if row]
     rows.sort(key=lambda row: (row.p_value, row.prior_share, row.words))
@@ -172,15 +174,15 @@ def descriptions(vocabulary: Vocabulary) -> Iterator[Description]:
     values = [(None, *(has(name, value) for value in vocabulary.available(name))) for name in ORDER]
     allowed = [SceneObject(*category, 0.0, 0.0, 0.0) for category in vocabulary.combinations()]
     for *adjectives, shape in product(*values):
-        chosen = tuple(one for one in (*adjectives, shape) if one is not None)
-        few = sum(one is not None for one in adjectives) <= MAX_ADJECTIVES
+        chosen = tuple(condition for condition in (*adjectives, shape) if condition is not None)
+        few = sum(adjective is not None for adjective in adjectives) <= MAX_ADJECTIVES
         if few and chosen and any(fits(chosen, item) for item in allowed):
             yield chosen
 
 
 def fits(description: Description, item: SceneObject) -> bool:
     """Whether a description matches an object."""
-    return all(getattr(item, term.name) == term.word for one in description for term in one.terms)
+    return all(getattr(item, term.name) == term.word for condition in description for term in condition.terms)
 
 
 def _row(
@@ -221,7 +223,7 @@ def _without_echoes(
     """Rows without repetitions: of several that hold in exactly the same scenes, only the first."""
     seen = set()
     for row in rows:
-        mark = (row.kind, tuple(_is_in(row.kind, row.description, one) for one in samples[row.kind]))
+        mark = (row.kind, tuple(_is_in(row.kind, row.description, sample) for sample in samples[row.kind]))
         if mark not in seen:
             seen.add(mark)
             yield row

@@ -26,13 +26,15 @@ class Pattern:
     def of(conditions: Iterable[Condition]) -> Pattern:
         """The pattern of a rule: one object, if any of its conditions is on one."""
         chosen = tuple(conditions)
-        mine = tuple(one for one in chosen if one.part not in ("scene", "question"))
-        return Pattern((mine,) if mine else (), tuple(one for one in chosen if one not in mine))
+        mine = tuple(condition for condition in chosen if condition.part not in ("scene", "question"))
+        return Pattern(
+            (mine,) if mine else (), tuple(condition for condition in chosen if condition not in mine)
+        )
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """All conditions, those on objects first."""
-        return (*(one for conditions in self.objects for one in conditions), *self.around)
+        return (*(condition for conditions in self.objects for condition in conditions), *self.around)
 
     @property
     def words(self) -> str:
@@ -45,7 +47,7 @@ class Pattern:
 
         Exact, by trying all: for scenes of up to 10 objects some five times as fast as networkx's VF2.
         """
-        if all(one.holds(graph, -1) for one in self.around if one.part == "scene"):
+        if all(condition.holds(graph, -1) for condition in self.around if condition.part == "scene"):
             yield from _extended(self.objects, graph, ())
 
 
@@ -56,7 +58,7 @@ def _extended(
         yield chosen
         return
     for index in graph:
-        if index not in chosen and all(one.holds(graph, index) for one in objects[len(chosen)]):
+        if index not in chosen and all(condition.holds(graph, index) for condition in objects[len(chosen)]):
             yield from _extended(objects, graph, (*chosen, index))
 
 

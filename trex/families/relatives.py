@@ -64,7 +64,11 @@ def responsible(graph: nx.DiGraph, index: int, deciding: Collection[str] = ATTRI
     known = looks(graph, index)
     return Responsible(
         frozenset(known),
-        frozenset(one for one in known if one.part == "seen" or one.key.split()[0] in deciding),
+        frozenset(
+            condition
+            for condition in known
+            if condition.part == "seen" or condition.key.split()[0] in deciding
+        ),
     )
 
 
@@ -179,11 +183,11 @@ def with_rates(
         known = rate_of(is_member, *sample)
         return known if known.count else None
 
-    return replace(families, known=tuple(replace(one, rate=rate(one)) for one in families.known))
+    return replace(families, known=tuple(replace(family, rate=rate(family)) for family in families.known))
 
 
 def _are_kin(
-    one: Latent,
+    item: Latent,
     other: Latent,
     is_own: bool,
     cause: frozenset[Responsible],
@@ -192,15 +196,15 @@ def _are_kin(
     """Whether two hits are relatives: by the objects responsible if known in both, else by what they share."""
     if cause and other_cause:
         return _fit(cause, other_cause) and _fit(other_cause, cause)
-    if form_of(one) is VECTORS:
-        apart = float(np.linalg.norm(one - other))
+    if form_of(item) is VECTORS:
+        apart = float(np.linalg.norm(item - other))
         return apart <= (NEAR if is_own else ALIKE)
-    most = max(len(one.objects), len(other.objects))
-    return in_common(one, other) >= (1 if is_own else max(1, most / 2))
+    most = max(len(item.objects), len(other.objects))
+    return in_common(item, other) >= (1 if is_own else max(1, most / 2))
 
 
 def _fit(some: Collection[Responsible], others: Collection[Responsible]) -> bool:
-    return all(any(one.is_like(other) for other in others) for one in some)
+    return all(any(responsible.is_like(other) for other in others) for responsible in some)
 
 
 def _family(
@@ -214,7 +218,8 @@ def _family(
     first, *others = [causes[place] for place in places if causes[place]] or [frozenset[Responsible]()]
     if first:
         objects = sorted(
-            (_in_common(one, others) for one in first), key=lambda chosen: [one.key for one in chosen]
+            (_in_common(responsible, others) for responsible in first),
+            key=lambda chosen: [condition.key for condition in chosen],
         )
     else:
         objects = _shared_objects([zs[place] for place in places if form_of(zs[place]) is SCENES])
@@ -223,19 +228,19 @@ def _family(
     )
 
 
-def _in_common(one: Responsible, others: Iterable[frozenset[Responsible]]) -> tuple[Condition, ...]:
+def _in_common(responsible: Responsible, others: Iterable[frozenset[Responsible]]) -> tuple[Condition, ...]:
     """What counts in the object or the most similar one of each of the other hits, and holds for all of them."""
-    alike = [max(each, key=lambda other: _likeness(one, other)) for each in others]
-    counts = one.counts.union(*(other.counts for other in alike))
-    seen = {each for each in one.counts if each.part == "seen"}
-    shared = one.looks.intersection(counts, *(other.looks for other in alike)) | seen
+    alike = [max(each, key=lambda other: _likeness(responsible, other)) for each in others]
+    counts = responsible.counts.union(*(other.counts for other in alike))
+    seen = {each for each in responsible.counts if each.part == "seen"}
+    shared = responsible.looks.intersection(counts, *(other.looks for other in alike)) | seen
     return tuple(sorted(shared, key=lambda each: each.key))
 
 
-def _likeness(one: Responsible, other: Responsible) -> tuple[bool, bool, int, list[str]]:
-    agreed = one.looks & other.looks
+def _likeness(responsible: Responsible, other: Responsible) -> tuple[bool, bool, int, list[str]]:
+    agreed = responsible.looks & other.looks
     is_seen_alike = any(each.part == "seen" for each in agreed)
-    return one.is_like(other), is_seen_alike, len(agreed), sorted(each.key for each in other.looks)
+    return responsible.is_like(other), is_seen_alike, len(agreed), sorted(each.key for each in other.looks)
 
 
 def _shared_objects(scenes: Sequence[Scene]) -> list[tuple[Condition, ...]]:
@@ -243,8 +248,8 @@ def _shared_objects(scenes: Sequence[Scene]) -> list[tuple[Condition, ...]]:
     if not scenes:
         return []
     kinds = [Counter(item.category for item in scene.objects) for scene in scenes]
-    everywhere = sorted(kind for kind in kinds[0] if all(kind in one for one in kinds))[:NAMED]
-    times = Counter(kind for one in kinds for kind in one)
+    everywhere = sorted(kind for kind in kinds[0] if all(kind in item for item in kinds))[:NAMED]
+    times = Counter(kind for item in kinds for kind in item)
     picked = everywhere or [max(times, key=lambda kind: (times[kind], kind))]
     return [tuple(map(has, ATTRIBUTES, kind)) for kind in picked]
 

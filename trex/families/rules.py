@@ -84,9 +84,9 @@ def _best(holds: Bools, events: Bools, most_conditions: int, least_events: int) 
     for _ in range(most_conditions):
         longer: dict[tuple[int, ...], Rule] = {}
         for rule in beam:
-            for one in _extensions(holds, events, rule, least_events):
-                if one.gain >= rule.gain + bar:
-                    longer[one.conditions] = one
+            for extension in _extensions(holds, events, rule, least_events):
+                if extension.gain >= rule.gain + bar:
+                    longer[extension.conditions] = extension
         beam = sorted(longer.values(), key=_order)[:BEAM]
         if not beam:
             break

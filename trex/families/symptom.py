@@ -51,11 +51,11 @@ class Failure:
     value: str
 
 
-def misread(one: Misreading) -> Failure:
+def misread(misreading: Misreading) -> Failure:
     """The failure that a misreading is."""
-    if one.index is None:
-        return Failure(Symptom("scene", one.value), 0, "", one.value)
-    return Failure(Symptom("object", one.kind), one.index, "", one.value)
+    if misreading.index is None:
+        return Failure(Symptom("scene", misreading.value), 0, "", misreading.value)
+    return Failure(Symptom("object", misreading.kind), misreading.index, "", misreading.value)
 
 
 def answered(unit: int, truth: str, answer: str) -> Failure:

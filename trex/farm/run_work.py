@@ -27,8 +27,8 @@ def run_work(runs: Path, pool: Pool, display: Display, lease_s: float, *, until_
     def show(jobs: Collection[RunningSearch], done: int, failed: int) -> None:
         if jobs:
             running = [_progress(job) for job in list(jobs)[:SHOWN]]
-            rest = len(jobs) - SHOWN
-            more = [f"and {counted(rest, 'more query', 'more queries')}"] if rest > 0 else []
+            number = len(jobs) - SHOWN
+            more = [f"and {counted(number, 'more query', 'more queries')}"] if number > 0 else []
             failures = [f"{failed} failed"] if failed else []
             display.show("queries ended:", done + failed, None, *failures, *running, *more)
 

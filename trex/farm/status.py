@@ -111,7 +111,7 @@ def read_farm_statuses(runs: Path) -> list[FarmStatus]:
 def _read(path: Path) -> object:
     """The JSON value of a status file; RunError if it is none, or has a number that no page could show."""
     value = parse_json(read_bytes(path, limit=MAX_BYTES, error=RunError), str(path), error=RunError)
-    if any(abs(one) > MAX_NUMBER for one in numbers_in(value)):
+    if any(abs(item) > MAX_NUMBER for item in numbers_in(value)):
         raise RunError(f"{path} has a number of more than {MAX_NUMBER:g}")
     return value
 

@@ -117,7 +117,7 @@ def marking_of(stored: StoredBaseline) -> Marking:
     folder, keys = stored.folder, mistakes_of(stored.baselines)
     if not keys:
         raise InputError(f"{folder} counts no true mistake, so there is nothing to mark")
-    urls = {(one.source, each.name): each.url for one in stored.results for each in one.thumbnails}
+    urls = {(result.source, each.name): each.url for result in stored.results for each in result.thumbnails}
     missing = next((key for key in keys if key[:2] not in urls), None)
     if missing is not None:
         raise InputError(
@@ -136,7 +136,9 @@ def marking_of(stored: StoredBaseline) -> Marking:
 
 def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
     """Every true mistake under a name that tells nothing of it; one for queries that share question and label."""
-    keys = dict.fromkeys(_key(one, row) for one in baselines for row in one.seen if row.is_mistake)
+    keys = dict.fromkeys(
+        _key(baseline, row) for baseline in baselines for row in baseline.seen if row.is_mistake
+    )
     return {key: f"m{number:05}" for number, key in enumerate(keys)}
 
 
@@ -145,11 +147,14 @@ def write_marks(found: Marking) -> StoredBaseline:
     votes = stored_tally(found.place, found.shown).votes.values()
     marks = {name: consensus([cast[name] for cast in votes if name in cast]) for name in found.shown.pictures}
 
-    def marked(one: Baseline, row: ScoredExample) -> ScoredExample:
-        return replace(row, mark=marks[found.keys[_key(one, row)]]) if row.is_mistake else row
+    def marked(baseline: Baseline, row: ScoredExample) -> ScoredExample:
+        return replace(row, mark=marks[found.keys[_key(baseline, row)]]) if row.is_mistake else row
 
     done = found.stored.with_baselines(
-        [replace(one, seen=tuple(marked(one, row) for row in one.seen)) for one in found.stored.baselines]
+        [
+            replace(baseline, seen=tuple(marked(baseline, row) for row in baseline.seen))
+            for baseline in found.stored.baselines
+        ]
     )
     done.write()
     return done
@@ -181,8 +186,8 @@ def take_votes(found: Marking, path: Path) -> int:
     return len(new)
 
 
-def _key(one: Baseline, row: ScoredExample) -> Key:
-    return one.source, row.name, one.question, row.truth
+def _key(baseline: Baseline, row: ScoredExample) -> Key:
+    return baseline.source, row.name, baseline.question, row.truth
 
 
 def _survey(folder: Path) -> Survey:

@@ -142,7 +142,7 @@ class VoteLog:
         self._log.close()
 
     def _append(self, *records: Record) -> None:
-        lines = [json.dumps(one.model_dump(mode="json"), sort_keys=True) + "\n" for one in records]
+        lines = [json.dumps(record.model_dump(mode="json"), sort_keys=True) + "\n" for record in records]
         try:
             self._log.append([line.encode() for line in lines])
         except OSError as error:

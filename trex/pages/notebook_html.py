@@ -23,10 +23,10 @@ def hit_html(
     origin: str,
 ) -> str:
     """A picture (H, W, 3 or 1) and its words, with the most probable answers, the true one, and the draw's origin."""
-    said = ", ".join(f"{escape(answer)} {escape(percent(p))}" for answer, p in answers[:SHOWN])
+    text = ", ".join(f"{escape(answer)} {escape(percent(p))}" for answer, p in answers[:SHOWN])
     true = "" if truth is None else f"truth <b>{escape(truth)}</b>; "
     shown = "" if picture is None else f"{_img(*picture)}<br>"
-    return f'<div style="{CELL}">{shown}{true}model: {said}<br><small>{escape(origin)}</small></div>'
+    return f'<div style="{CELL}">{shown}{true}model: {text}<br><small>{escape(origin)}</small></div>'
 
 
 def run_html(title: str, sentences: Sequence[str], cards: Sequence[str], note: str) -> str:

@@ -40,7 +40,9 @@ class Table(Generic[Row]):
 
     def html(self, label: str) -> Markup:
         """The table as HTML under another label, which is unique on its page."""
-        head = Markup("").join(Markup('<th scope="col">{}</th>').format(one.head) for one in self.columns)
+        head = Markup("").join(
+            Markup('<th scope="col">{}</th>').format(column.head) for column in self.columns
+        )
         rows = Markup("\n").join(map(self._html_row, self.rows))
         return Markup(
             '<div class="wide" tabindex="0" role="region" aria-label="{}"><table class="plain">\n'
@@ -49,31 +51,33 @@ class Table(Generic[Row]):
 
     def markdown(self) -> str:
         """The table in Markdown."""
-        lines = [[one.head for one in self.columns], *self._cells()]
+        lines = [[column.head for column in self.columns], *self._cells()]
         head, *body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
         return "\n".join([head, "|" + "---|" * len(self.columns), *body]) + "\n"
 
     def text(self, indent: str = "") -> list[str]:
         """The table as lines for a terminal, with its headings."""
-        lines = [[one.head for one in self.columns], *self._cells()]
+        lines = [[column.head for column in self.columns], *self._cells()]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return [(indent + "  ".join(self._aligned(line, widths))).rstrip() for line in lines]
 
     def _cells(self) -> list[list[str]]:
-        return [[escaped(one.cell(row)) for one in self.columns] for row in self.rows]
+        return [[escaped(column.cell(row)) for column in self.columns] for row in self.rows]
 
     def _aligned(self, line: Sequence[str], widths: Sequence[int]) -> list[str]:
         return [
-            cell.rjust(width) if one.is_number else cell.ljust(width)
-            for one, cell, width in zip(self.columns, line, widths, strict=True)
+            cell.rjust(width) if column.is_number else cell.ljust(width)
+            for column, cell, width in zip(self.columns, line, widths, strict=True)
         ]
 
     def _html_row(self, row: Row) -> Markup:
         first, *others = self.columns
         name, mark = Markup('<th scope="row">{}</th>').format(first.cell(row)), self.row_class(row)
         cells = [
-            Markup('<td class="number">{}</td>' if one.is_number else "<td>{}</td>").format(one.cell(row))
-            for one in others
+            Markup('<td class="number">{}</td>' if column.is_number else "<td>{}</td>").format(
+                column.cell(row)
+            )
+            for column in others
         ]
         opening = Markup('<tr class="{}">').format(mark) if mark else Markup("<tr>")
         return opening + name + Markup("").join(cells) + Markup("</tr>")

@@ -181,7 +181,7 @@ class OptionedModelSection(ModelSection):
     @property
     def options(self) -> ModelOptions:
         """How to load and ask the model."""
-        given = {one.name: getattr(self, one.name) for one in fields(ModelOptions)}
+        given = {field.name: getattr(self, field.name) for field in fields(ModelOptions)}
         return ModelOptions(**given | {"extra": json.dumps(self.extra, sort_keys=True) if self.extra else ""})
 
     @model_validator(mode="after")

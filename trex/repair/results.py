@@ -203,14 +203,14 @@ class Compared(Record):
             return given
         names = ("both", "only_chosen", "only_other", "neither")
         pair = Paired(*(int(given[name]) for name in names))
-        rest = {key: value for key, value in given.items() if key not in names and value is not None}
+        remaining = {key: value for key, value in given.items() if key not in names and value is not None}
         low, high = pair.interval
         counts = {
             "n": pair.n,
             "right": pair.both + pair.only_first,
             "other_right": pair.both + pair.only_second,
         }
-        return {"low": low, "high": high, **rest, **counts}
+        return {"low": low, "high": high, **remaining, **counts}
 
     @property
     def difference(self) -> float:

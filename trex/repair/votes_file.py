@@ -46,7 +46,7 @@ def parse_votes(text: str, path: Path, pictures: Sequence[str], classes: Sequenc
     cast = read_cast(text, path, pictures, labels, "this repair")
     names = tuple(dict.fromkeys(annotator for _, annotator in cast))
     table = np.full((len(pictures), len(names)), MISSING, np.int64)
-    row, column = ({name: k for k, name in enumerate(one)} for one in (pictures, names))
+    row, column = ({name: k for k, name in enumerate(texts)} for texts in (pictures, names))
     for (picture, annotator), label in cast.items():
         table[row[picture], column[annotator]] = NONE if label == NONE_WORD else labels.index(label)
     return Votes(table, names, hashlib.sha256(text.encode()).hexdigest())

@@ -25,7 +25,7 @@ def tone(results: Results) -> Tone:
     if results.conclusion.ending is Ending.NOT_FOUND or not results.found:
         return "open"
     judged = [found.is_wrong for found in results.found]
-    return "bad" if True in judged else "good" if all(one is False for one in judged) else "open"
+    return "bad" if True in judged else "good" if all(item is False for item in judged) else "open"
 
 
 def summary(
@@ -54,22 +54,22 @@ def _how_sure(manifest: Manifest, results: Results) -> str:
 
 def _why(explanations: Mapping[str, Explanation]) -> str:
     """The number of explained scenes with objects to blame, and the most frequent one."""
-    made = [one for one in explanations.values() if one.control.is_exact]
-    blamed = [one for one in made if one.blame.parts]
-    if not made:
+    built = [explanation for explanation in explanations.values() if explanation.control.is_exact]
+    blamed = [explanation for explanation in built if explanation.blame.parts]
+    if not built:
         return ""
     if not blamed:
-        return f"no object is to blame in any of the {len(made)} explained scenes"
-    names = Counter(name for one in blamed for name in _blamed_names(one))
+        return f"no object is to blame in any of the {len(built)} explained scenes"
+    names = Counter(name for explanation in blamed for name in _blamed_names(explanation))
     name, times = names.most_common(1)[0]
     return (
-        f"objects to blame were identified in {len(blamed)} of {len(made)} explained scenes, most often a "
+        f"objects to blame were identified in {len(blamed)} of {len(built)} explained scenes, most often a "
         f"{name} ({times})"
     )
 
 
-def _blamed_names(made: Explanation) -> set[str]:
-    return {object_words(made.scene, index) for index in made.blame.parts}
+def _blamed_names(explanation: Explanation) -> set[str]:
+    return {object_words(explanation.scene, index) for index in explanation.blame.parts}
 
 
 def stays(looks: Sequence[Confirmation]) -> str:

@@ -143,7 +143,7 @@ def whole_lines(data: bytes) -> tuple[bytes, ...]:
 
 
 def _text(sums: Sequence[str]) -> bytes:
-    return "".join(f"{one}\n" for one in sums).encode()
+    return "".join(f"{text}\n" for text in sums).encode()
 
 
 def _sound(lines: Sequence[bytes], recorded: Sequence[str], before: str) -> int:

@@ -128,7 +128,7 @@ def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
     )
     (path.parent / FINISHED).unlink(missing_ok=True)  # what follows is still to be repeated
     write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
-    sums = "".join(f"{one}\n" for one in chained(found.lines, manifest.seal))
+    sums = "".join(f"{text}\n" for text in chained(found.lines, manifest.seal))
     write_atomic(path, b"".join(found.lines))
     write_atomic(check_path(path), sums.encode())
     return aside, len(found.lines)
@@ -138,8 +138,8 @@ def _finished_with(run: Path) -> int:
     """The number of draws with which a run ended; 0 if it has not, or does not say."""
     if not (run / FINISHED).exists():
         return 0
-    said = re.match(r"(\d{1,12}) draws", read_text(run / FINISHED, error=RunError, inside=run))
-    return int(said[1]) if said else 0
+    match = re.match(r"(\d{1,12}) draws", read_text(run / FINISHED, error=RunError, inside=run))
+    return int(match[1]) if match else 0
 
 
 def _damaged(path: Path, number: int, why: str) -> str:

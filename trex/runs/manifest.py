@@ -145,8 +145,8 @@ def sealed(manifest: Manifest) -> Manifest:
 
 def seal_of(fields: Mapping[str, object]) -> str:
     """The checksum of what a `run.json` says, 32 hexadecimal digits; its spaces and the order of its keys are free."""
-    said = {name: value for name, value in fields.items() if name != "seal"}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    output = {name: value for name, value in fields.items() if name != "seal"}
+    text = json.dumps(output, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 

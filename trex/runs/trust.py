@@ -65,10 +65,10 @@ def _gives(overrides: Sequence[str], key: str) -> bool:
     return bool(given & {key, key.partition(".")[0]})
 
 
-def record_made_here(made: Path, query: Query) -> None:
+def record_made_here(path: Path, query: Query) -> None:
     """Record that this user has made this run folder or query file; does nothing if the home is not writable."""
     with suppress(OSError, RunError):
-        _write_record(made, named_code(query))
+        _write_record(path, named_code(query))
 
 
 def trust(run: Path, query: Query) -> None:

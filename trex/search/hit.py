@@ -132,8 +132,8 @@ def sorted_hits(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...
 def nearest_misses(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     """The distinct rendered latents closest to the level set."""
     target = manifest.target
-    there = [one for one in records if one.is_rendered and one.phase in (PRIOR, CHAIN, *CONTROLS)]
-    scored = [(target.confidence(np.array(one.log_probs)), one) for one in there]
+    there = [item for item in records if item.is_rendered and item.phase in (PRIOR, CHAIN, *CONTROLS)]
+    scored = [(target.confidence(np.array(item.log_probs)), item) for item in there]
     kept: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:
         if all(manifest.world.are_distinct(record.z, other.record.z) for other in kept):

@@ -28,14 +28,16 @@ def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Reco
     target = folder.manifest.target
     lost = [
         record
-        for record in {one.picture: one for one in records if one.picture}.values()
+        for record in {record.picture: record for record in records if record.picture}.values()
         if target.is_hit(np.array(record.log_probs)) and not _is_sound(folder, record.picture)
     ]
     back = 0
     for start in range(0, len(lost), BATCH):
         part = lost[start : start + BATCH]
         pictures = world.renderer_at(DECIDING).render([record.z for record in part])
-        back += sum(_is_back(folder, one.picture, made) for one, made in zip(part, pictures, strict=True))
+        back += sum(
+            _is_back(folder, record.picture, picture) for record, picture in zip(part, pictures, strict=True)
+        )
     if len(lost) > back:
         log.warning(
             "%d pictures of hits in %s are lost or damaged, and this machine renders others; bring them back",
@@ -53,10 +55,10 @@ def _is_sound(folder: RunFolder, name: str) -> bool:
     return True
 
 
-def _is_back(folder: RunFolder, name: str, made: Picture) -> bool:
-    mask = made.mask if isinstance(made, ScenePicture) else None
-    if content_hash(as_bytes(made.pixels), mask) != name:
+def _is_back(folder: RunFolder, name: str, picture: Picture) -> bool:
+    mask = picture.mask if isinstance(picture, ScenePicture) else None
+    if content_hash(as_bytes(picture.pixels), mask) != name:
         return False
     for path in (folder.picture_path(name), mask_file(folder.path, name)):
         path.unlink(missing_ok=True)
-    return store_picture(folder, made) == name
+    return store_picture(folder, picture) == name

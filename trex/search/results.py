@@ -239,5 +239,9 @@ def _control(manifest: Manifest, records: Sequence[Record], sample: PriorSample)
     levels = controls_of(sample, manifest.target, options)
     tried = [(rank, easier) for rank, easier in enumerate(levels) if CONTROLS[rank] in phases]
     return (
-        control_words([attempt_of(records, *one) for one in tried]) if tried else "" if levels else NO_CONTROL
+        control_words([attempt_of(records, *item) for item in tried])
+        if tried
+        else ""
+        if levels
+        else NO_CONTROL
     )

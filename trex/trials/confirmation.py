@@ -109,11 +109,11 @@ def still_wrong(scenes: Sequence[Confirmed]) -> Proportion:
     return share(scene.is_wrong for scene in scenes if scene.was_wrong)
 
 
-def sentences(scenes: Sequence[Confirmed], preset: str, asked: int) -> tuple[str, ...]:
+def sentences(scenes: Sequence[Confirmed], preset: str, number: int) -> tuple[str, ...]:
     """The conclusions in sentences, for the terminal and the report."""
     if not scenes:
-        return (f"None of the {asked} scenes is rendered at {preset} yet.",)
-    missing = f" ({asked - len(scenes)} of {asked} are not rendered yet)" if len(scenes) < asked else ""
+        return (f"None of the {number} scenes is rendered at {preset} yet.",)
+    missing = f" ({number - len(scenes)} of {number} are not rendered yet)" if len(scenes) < number else ""
     words = [f"Rendered at {preset}, {rate_words(stay(scenes))} stay in the level set{missing}."]
     wrong = still_wrong(scenes)
     if wrong.of:

@@ -63,22 +63,23 @@ def verify(
         raise InputError(
             f"--published {published} is not an accuracy; give a number above 0, at most 1, such as 0.936"
         )
-    asked = read_folder(folder, options)
-    bound = bound_to(model, _readable(model, asked))
+    asked_folder = read_folder(folder, options)
+    bound = bound_to(model, _readable(model, asked_folder))
     weights = weights_fingerprint(model.name, bound)
     what = "\n".join(
         [
             weights,
             repr(probe_probabilities_of(bound)),
-            *(str(picture.path.resolve()) for picture in asked.pictures),
+            *(str(picture.path.resolve()) for picture in asked_folder.pictures),
         ]
     )
     # The model may be measured elsewhere in parallel.
     path = checks_folder() / f"{short_hash(what)}.answers.jsonl"
     tally = Tally()
-    rows = _answer(model, path, asked, tally, progress)
+    rows = _answer(model, path, asked_folder, tally, progress)
     check = replace(
-        _checked(model.name, weights, asked, rows, published), notes=(*asked.notes, *tally.sentences)
+        _checked(model.name, weights, asked_folder, rows, published),
+        notes=(*asked_folder.notes, *tally.sentences),
     )
     if check.official and is_known_by_weights(bound):
         store_check(check)
@@ -88,37 +89,39 @@ def verify(
     return check
 
 
-def _answer(model: ClevrModel, path: Path, asked: AskedFolder, tally: Tally, progress: Progress) -> list[Row]:
+def _answer(
+    model: ClevrModel, path: Path, folder: AskedFolder, tally: Tally, progress: Progress
+) -> list[Row]:
     """Write each picture's answers to a log at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     rows: list[Row] = []
     with Lines(path, CODEC, drops_damage=True) as log:
         known = {answered.key: answered for answered in log.values}
-        for picture in asked.pictures:
+        for picture in folder.pictures:
             pixels = read_pixels(picture.path, picture.images, tally)
             key = _key(picture, pixels)
             if key not in known:
                 known[key] = LoggedAnswers(key, ask(model, pixels, picture.asked))
                 log.append([known[key]])
             rows.append((picture, known[key]))
-            progress("pictures scored", len(rows), len(asked.pictures))
+            progress("pictures scored", len(rows), len(folder.pictures))
     return rows
 
 
-def ask(model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuestion]) -> tuple[str, ...]:
+def ask(model: ClevrModel, pixels: NDArray[np.uint8], questions: Sequence[AskedQuestion]) -> tuple[str, ...]:
     """The model's answers to all questions on a picture, UNREAD for those outside its vocabulary."""
     try:
-        return answers_to(model, pixels, asked)
+        return answers_to(model, pixels, questions)
     except InputError:
-        if len(asked) == 1:
+        if len(questions) == 1:
             return (UNREAD,)
-        return tuple(answer for question in asked for answer in ask(model, pixels, [question]))
+        return tuple(answer for question in questions for answer in ask(model, pixels, [question]))
 
 
-def _readable(model: ClevrModel, asked: AskedFolder) -> Question:
+def _readable(model: ClevrModel, folder: AskedFolder) -> Question:
     """The first question that the model can read; InputError if there is none."""
     first: InputError | None = None
-    for picture in asked.pictures:
+    for picture in folder.pictures:
         for q in picture.asked:
             question = question_of(q.text, q.program)
             try:
@@ -131,14 +134,14 @@ def _readable(model: ClevrModel, asked: AskedFolder) -> Question:
 
 
 def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
-    asked = [(q.source, q.text, q.answer, q.program) for q in picture.asked]
-    digest = hashlib.sha256(json.dumps(asked).encode())
+    request = [(q.source, q.text, q.answer, q.program) for q in picture.asked]
+    digest = hashlib.sha256(json.dumps(request).encode())
     digest.update(repr(pixels.shape).encode() + pixels.tobytes())
     return digest.hexdigest()
 
 
 def _checked(
-    name: str, weights: str, asked: AskedFolder, rows: Sequence[Row], published: float | None
+    name: str, weights: str, folder: AskedFolder, rows: Sequence[Row], published: float | None
 ) -> AccuracyCheck:
     sources = {q.source for picture, _ in rows for q in picture.asked}
     by_source = {source: by_type(rows, source) for source in sorted(sources)}
@@ -149,13 +152,13 @@ def _checked(
     return AccuracyCheck(
         model=name,
         weights=weights,
-        dataset=asked.name,
+        dataset=folder.name,
         data=hashlib.sha256("".join(sorted(answered.key for _, answered in rows)).encode()).hexdigest(),
         splits=dict(splits),
         official=by_source.pop(OFFICIAL, {}),
         others=by_source,
         unread=sum(answer == UNREAD for _, answered in rows for answer in answered.answers),
-        skipped=asked.skipped,
+        skipped=folder.skipped,
         published=known.accuracy if known else None,
         source=known.source if known else "",
         note=known.note if known else "",

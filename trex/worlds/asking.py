@@ -34,11 +34,13 @@ def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Q
 
 
 def answers_to(
-    model: ClevrModel, pixels: NDArray[np.uint8], asked: Sequence[AskedQuestion]
+    model: ClevrModel, pixels: NDArray[np.uint8], questions: Sequence[AskedQuestion]
 ) -> tuple[str, ...]:
     """A model's answers to questions about one picture (H, W, 3), 0-255; errors as from `ask_all`."""
     image = pixels.astype(np.float32) / np.float32(255.0)
-    return tuple(one.answer for one in ask_all(model, image, [question_of(q.text, q.program) for q in asked]))
+    return tuple(
+        item.answer for item in ask_all(model, image, [question_of(q.text, q.program) for q in questions])
+    )
 
 
 def ask_mean(model: ClevrModel, pictures: Sequence[NDArray[np.float32]], question: Question) -> Said:

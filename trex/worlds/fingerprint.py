@@ -86,7 +86,7 @@ def _named_tensors(state: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
         if isinstance(value, Tensor):
             yield key, value
         elif isinstance(value, list | tuple):
-            yield from _named_tensors({f"{key}.{place:04}": one for place, one in enumerate(value)})
+            yield from _named_tensors({f"{key}.{place:04}": item for place, item in enumerate(value)})
 
 
 def _described(key: str, tensor: Tensor) -> bytes:

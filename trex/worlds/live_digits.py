@@ -34,9 +34,9 @@ def live_classifier(name: str, dataset: str) -> DigitClassifier:
     torch.set_num_threads(1)
     labels = checked_labels(name, getattr(thing, "labels", described.labels))
     probe_module(name, thing, labels, _probes(described.picture))
-    told = f"{tensor_hash(thing.state_dict())} {code_hash(thing)}"
+    text = f"{tensor_hash(thing.state_dict())} {code_hash(thing)}"
     return DigitClassifier(
-        name, thing, labels, dataset, hashlib.sha256(told.encode()).hexdigest(), described.picture
+        name, thing, labels, dataset, hashlib.sha256(text.encode()).hexdigest(), described.picture
     )
 
 

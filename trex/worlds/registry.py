@@ -103,7 +103,7 @@ def make_plan(query: Query, query_dir: Path) -> Plan:
             *question.possible,
             *plan.bound.labels,
         )
-    strange = next((one for one in words if not one.isprintable()), None)
+    strange = next((word for word in words if not word.isprintable()), None)
     if strange is not None:
         raise InputError(
             f"generator {name!r} gives the text {short(strange)}; remove its unprintable characters"

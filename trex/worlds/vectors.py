@@ -126,9 +126,9 @@ class VectorWorld:
             return f"{words}, trained without {', '.join(generator.without)}"
         return f"{words}, trained on {', '.join(generator.classes)} alone" if generator.classes else words
 
-    def are_distinct(self, one: Floats, other: Floats) -> bool:
+    def are_distinct(self, array: Floats, other: Floats) -> bool:
         """Apply the rule stated in RULE."""
-        return float(np.linalg.norm(one - other)) > APART
+        return float(np.linalg.norm(array - other)) > APART
 
     def words(self, z: Floats) -> str:
         """The latent's coordinates, to two digits."""
@@ -179,9 +179,9 @@ def _open(parts: VectorParts, plan: Plan) -> OpenWorld:
     """The plan with its decoder as renderer."""
     proposal = make_proposal(plan.prior, plan.query.search, "vector")
     probed = probe_probabilities_of(plan.bound)
-    made = Provenance(model=parts.model_key, probe_probabilities=probed, renderer=parts.renderer.key)
+    provenance = Provenance(model=parts.model_key, probe_probabilities=probed, renderer=parts.renderer.key)
     scorer = Scorer(parts.renderer, plan.bound)
-    return OpenWorld(plan, proposal, scorer, parts.renderer, made, parts.size, parts.differentiable)
+    return OpenWorld(plan, proposal, scorer, parts.renderer, provenance, parts.size, parts.differentiable)
 
 
 def _check_sections(name: str, query: Query) -> None:

@@ -29,7 +29,7 @@ _MORE = {
     "greater_than": ("greater than", "more than", "larger than"),
 }
 _MORE |= {"less_than": ("less than", "fewer than", "smaller than")}
-_COMPARISONS = {said: function for function, phrases in _MORE.items() for said in phrases}
+_COMPARISONS = {phrase: function for function, phrases in _MORE.items() for phrase in phrases}
 _IN_THE_PICTURE = ("in the picture", "in the scene", "in the image")
 
 
@@ -43,13 +43,13 @@ def question(sentence: Sentence) -> Question:
     if not beginning:
         sentence.take(*(part for form in forms for part in accumulate(form.split(), "{} {}".format)))
         raise sentence.stop()
-    asked = forms[beginning](sentence)
+    request = forms[beginning](sentence)
     sentence.take(*_IN_THE_PICTURE)
     if not sentence.is_at_end():
         raise sentence.stop()
     if sentence.it is not None:
         raise sentence.error("begins with 'there is', and 'it' or 'its' is missing after that")
-    return asked
+    return request
 
 
 @lru_cache(maxsize=1)
@@ -133,10 +133,10 @@ def _exist_one(sentence: Sentence) -> Question:
 
 def _query(attribute: str, sentence: Sentence) -> Question:
     """... the red cube."""
-    asked = Ask(attribute, definite(sentence))
+    ask = Ask(attribute, definite(sentence))
     if attribute == "material":
         sentence.take("made of")
-    return asked
+    return ask
 
 
 def _query_its(attribute: str, sentence: Sentence) -> Question:
@@ -145,9 +145,9 @@ def _query_its(attribute: str, sentence: Sentence) -> Question:
 
 def _made_of(sentence: Sentence) -> Question:
     """... the red cube made of."""
-    asked = Ask("material", definite(sentence))
+    ask = Ask("material", definite(sentence))
     sentence.need("made of")
-    return asked
+    return ask
 
 
 def _statement(sentence: Sentence) -> Question:

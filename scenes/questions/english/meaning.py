@@ -33,11 +33,11 @@ class _Steps:
     def __init__(self) -> None:
         self.steps: list[Step] = []
 
-    def value(self, asked: str, things: Things) -> int:
+    def value(self, text: str, things: Things) -> int:
         """The count or existence of things, or an attribute of the only one."""
-        if asked in ATTRIBUTES:
-            return self._add(f"query_{asked}", self._one(things))
-        return self._add(asked, self._things(things))
+        if text in ATTRIBUTES:
+            return self._add(f"query_{text}", self._one(things))
+        return self._add(text, self._things(things))
 
     def compare(self, question: Compare) -> int:
         """Two values and their comparison."""
@@ -45,10 +45,10 @@ class _Steps:
         attribute = question.function.removeprefix("equal_")
         if attribute in _QUERIED_LATE and not any(side.where for side in sides):
             ones = [self._one(side) for side in sides]
-            values = [self._add(f"query_{attribute}", one) for one in ones]
+            values = [self._add(f"query_{attribute}", number) for number in ones]
         else:
-            asked = attribute if attribute in ATTRIBUTES else "count"
-            values = [self.value(asked, side) for side in sides]
+            text = attribute if attribute in ATTRIBUTES else "count"
+            values = [self.value(text, side) for side in sides]
         return self._add(question.function, *values)
 
     def _add(self, function: str, *inputs: int, word: str = "") -> int:
@@ -64,8 +64,8 @@ class _Steps:
             return self._filter(self._either(where, things.said), things.said)
         return self._filter(self._add("scene") if where is None else self._place(where), things.said)
 
-    def _filter(self, at: int, said: Description) -> int:
-        for attribute, word in zip(FILTER_ORDER, said, strict=True):
+    def _filter(self, at: int, texts: Description) -> int:
+        for attribute, word in zip(FILTER_ORDER, texts, strict=True):
             if word is not None:
                 at = self._add(f"filter_{attribute}", at, word=word)
         return at
@@ -82,10 +82,10 @@ class _Steps:
                 later = self._place(second)
                 return self._add("intersect", later, self._place(first))
 
-    def _either(self, where: Either, said: Description) -> int:
+    def _either(self, where: Either, texts: Description) -> int:
         """The union of two sets; CLEVR's template for "spheres that are either ..." begins with both scenes."""
         sides = (where.first, where.second)
-        names_shape_alone = tuple(word is not None for word in said) == _SHAPE_ALONE
+        names_shape_alone = tuple(word is not None for word in texts) == _SHAPE_ALONE
         if names_shape_alone and not any(side.where for side in sides):
             scenes = [self._add("scene") for _ in sides]
             found = [self._filter(at, side.said) for at, side in zip(scenes, sides, strict=True)]

@@ -82,43 +82,43 @@ class _Phraser:
         if kind == "relate":
             return f"{RELATION_PHRASES[step.value_inputs[0]][0]} {self._the(step.inputs[0])}"
         if kind == "same":
-            made = "made of " if attribute == "material" else ""
-            return f"{made}the same {attribute} as {self._the(step.inputs[0])}"
-        one, other = step.inputs
+            text = "made of " if attribute == "material" else ""
+            return f"{text}the same {attribute} as {self._the(step.inputs[0])}"
+        number, other = step.inputs
         if kind == "union":
-            return f"either {self._those(one)} or {self._those(other)}"
-        if any(not self._program[side].function.startswith(("relate", "same_")) for side in (one, other)):
+            return f"either {self._those(number)} or {self._those(other)}"
+        if any(not self._program[side].function.startswith(("relate", "same_")) for side in (number, other)):
             raise self._no_english()
-        return f"both {self._relation(other)} and {self._relation(one)}"
+        return f"both {self._relation(other)} and {self._relation(number)}"
 
     def _described(self, at: int, is_plural: bool) -> tuple[int, str]:
         """The step before a chain of filters, and the words of the filters."""
-        base, said = self._filters(at)
-        words = [said[name] for name in FILTER_ORDER if name in said and name != "shape"]
-        if "shape" not in said:
+        base, texts = self._filters(at)
+        words = [texts[name] for name in FILTER_ORDER if name in texts and name != "shape"]
+        if "shape" not in texts:
             return base, " ".join([*words, "things" if is_plural else "thing"])
-        card = self._vocabulary.card(said["shape"])
+        card = self._vocabulary.card(texts["shape"])
         return base, " ".join([*words, card.plural if is_plural else card.name])
 
     def _filters(self, at: int) -> tuple[int, dict[str, str]]:
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         while self._program[at].function.startswith("filter_"):
             step = self._program[at]
             name = step.function.removeprefix("filter_")
-            if name in said:
+            if name in texts:
                 raise self._no_english()
-            said[name] = step.value_inputs[0]
+            texts[name] = step.value_inputs[0]
             at = step.inputs[0]
-        return at, said
+        return at, texts
 
     def _other(self, base: int, at: int) -> str:
         """The word "other", if the things that share an attribute could include the thing they share it with."""
         step = self._program[base]
         if not step.function.startswith("same_") or self._program[step.inputs[0]].function != "unique":
             return ""
-        _, said = self._filters(at)
+        _, texts = self._filters(at)
         _, anchor = self._filters(self._program[step.inputs[0]].inputs[0])
-        return "other " if all(anchor.get(name, value) == value for name, value in said.items()) else ""
+        return "other " if all(anchor.get(name, value) == value for name, value in texts.items()) else ""
 
     def _no_english(self) -> InputError:
         calls = " ".join(step.function for step in self._program)

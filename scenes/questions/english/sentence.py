@@ -114,8 +114,8 @@ class Sentence:
         return self._said.startswith(phrase + " ", self._at)
 
     def _next_words(self) -> str:
-        rest = self._said[self._at :].split(";")[0].split() or [";"]
-        return " ".join(rest[:_MAX_WORDS])
+        texts = self._said[self._at :].split(";")[0].split() or [";"]
+        return " ".join(texts[:_MAX_WORDS])
 
     def _mark_here(self) -> str:
         """The punctuation that comes next, as it was typed; "" if a word comes next."""
@@ -126,23 +126,23 @@ class Sentence:
 
     def _vocabulary_word(self, at: int) -> str:
         """The longest word of the vocabulary at a place (a noun may consist of several), "" for none."""
-        rest = self._said[at:-1].split(" ")
-        lengths = range(min(len(rest), self._longest), 0, -1)
-        return next((word for n in lengths if (word := " ".join(rest[:n])) in self._words), "")
+        texts = self._said[at:-1].split(" ")
+        lengths = range(min(len(texts), self._longest), 0, -1)
+        return next((word for n in lengths if (word := " ".join(texts[:n])) in self._words), "")
 
     def _refuse_second_noun(self, start: int) -> None:
         second = self._vocabulary_word(self._at)
         if second and self._words[second][0] in ("", "shape"):
-            said = self._said[start : self._at + len(second)]
+            text = self._said[start : self._at + len(second)]
             noun = self._said[start : self._at - 1]
             raise InputError(
-                f"{said!r} in {self.text!r} names two kinds of things, {noun!r} and {second!r}; name one"
+                f"{text!r} in {self.text!r} names two kinds of things, {noun!r} and {second!r}; name one"
             )
 
     def _no_noun(self, start: int) -> InputError:
-        said = self._said[start : self._at - 1]
+        text = self._said[start : self._at - 1]
         return InputError(
-            f"{said!r} in {self.text!r} names no things; end it with {', '.join(self._plurals)}"
+            f"{text!r} in {self.text!r} names no things; end it with {', '.join(self._plurals)}"
         )
 
     def _refuse_unknown(self, known: set[str]) -> None:

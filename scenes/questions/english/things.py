@@ -10,7 +10,7 @@ from trex.scenes.questions.english.sentence import Sentence
 from trex.scenes.questions.english.tree import Beside, Both, Either, Place, Sharing, Things, Where
 from trex.scenes.questions.filters import ANYTHING, Description
 
-RELATIONS = {said: relation for relation, phrases in RELATION_PHRASES.items() for said in phrases}
+RELATIONS = {phrase: relation for relation, phrases in RELATION_PHRASES.items() for phrase in phrases}
 ATTRIBUTE_WORDS = {word: attribute for attribute, words in ASKED.items() for word in words}
 _THAT = ("that is", "that are", "that has", "that have")
 _VERBS = ("is", "are", "has", "have", *_THAT)
@@ -128,11 +128,11 @@ def _sees_second_place(sentence: Sentence) -> bool:
 
 def _place(sentence: Sentence, verb: str, inside: And) -> Place:
     """One place: "left of the ball", "made of the same material as the ball", "the same size as the ball"."""
-    said = sentence.need(*(SAME if verb.endswith(("has", "have")) else _PLACES))
-    if said in RELATIONS:
-        return Beside(RELATIONS[said], definite(sentence, inside))
+    text = sentence.need(*(SAME if verb.endswith(("has", "have")) else _PLACES))
+    if text in RELATIONS:
+        return Beside(RELATIONS[text], definite(sentence, inside))
     sentence.need("as")
-    return Sharing(attribute_in(said), _other(sentence, inside))
+    return Sharing(attribute_in(text), _other(sentence, inside))
 
 
 def attribute_in(same: str) -> str:

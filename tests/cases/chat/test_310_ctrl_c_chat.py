@@ -33,10 +33,10 @@ LATER = b"HTTP/1.1 503 Later\r\nRetry-After: 100000\r\nContent-Length: 0\r\n\r\n
 class Silent:
     """A server that takes requests, and answers none of them, or each with the same bytes."""
 
-    def __init__(self, listening: socket.socket, said: bytes) -> None:
+    def __init__(self, listening: socket.socket, data: bytes) -> None:
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.came = threading.Event()
-        self._listening, self._said = listening, said
+        self._listening, self._said = listening, data
         self._kept: list[socket.socket] = []
 
     def run(self) -> None:
@@ -55,9 +55,9 @@ class Silent:
 
 
 @contextmanager
-def silent(said: bytes = b"") -> Iterator[Silent]:
+def silent(data: bytes = b"") -> Iterator[Silent]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = Silent(listening, said)
+        server = Silent(listening, data)
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
@@ -82,7 +82,7 @@ def command(folder: Path, words: list[str], model: str, endpoint: str) -> subpro
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "said", "words", "number", "code"),
+    ("kind", "data", "words", "number", "code"),
     [
         ("chat", b"", ["check"], signal.SIGINT, STOPPED),
         ("chat", LATER, ["check"], signal.SIGINT, STOPPED),
@@ -93,9 +93,9 @@ def command(folder: Path, words: list[str], model: str, endpoint: str) -> subpro
     ids=["silence", "later", "silence, SIGTERM", "a web service", "a web service, later, SIGTERM"],
 )
 def test_a_stop_ends_a_command_that_waits_for_its_model(
-    kind: str, said: bytes, words: list[str], number: int, code: int, tmp_path: Path
+    kind: str, data: bytes, words: list[str], number: int, code: int, tmp_path: Path
 ) -> None:
-    with silent(said) as server:
+    with silent(data) as server:
         model, endpoint = ("openai:m", f"{server.url}/v1") if kind == "chat" else (f"{server.url}/ask", "")
         with command(tmp_path, words, model, endpoint) as process:
             assert server.came.wait(60)

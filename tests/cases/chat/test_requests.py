@@ -75,15 +75,15 @@ SHAPES: dict[str, tuple[Shape, int, str]] = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_field_that_a_server_refuses_is_left_out_or_renamed_and_the_identity_says_so(name: str) -> None:
-    shape, samples, said = SHAPES[name]
+    shape, samples, text = SHAPES[name]
     with shaped_server(shape) as server:
         found = server.shares(samples)
-        asked = len(server.requests)
+        number = len(server.requests)
         assert max(found, key=lambda answer: found[answer]) == "2"
         identity = server.model(samples).bind(CUBES).identity  # type: ignore[attr-defined]
-        assert len(server.requests) == asked  # what was learnt, and what was answered, is at hand
-    plain, changed = f"{samples} " if samples else "log probabilities ", f", {said} "
-    assert (changed in identity) if said else (plain in identity)
+        assert len(server.requests) == number  # what was learnt, and what was answered, is at hand
+    plain, changed = f"{samples} " if samples else "log probabilities ", f", {text} "
+    assert (changed in identity) if text else (plain in identity)
 
 
 def test_what_was_learnt_holds_for_the_next_requests() -> None:
@@ -133,10 +133,10 @@ def test_a_reason_that_names_no_field_is_shown_without_key_and_control_character
     )
     with pytest.raises(ModelError) as caught:
         shares(refusal(reason), samples)
-    said = str(caught.value)
-    assert "status 400: This model [2J does not take pictures; your key is [key]" in said
-    assert said.isprintable() and SECRET not in said and SECRET.upper() not in said and len(said) < 500
-    assert "samples" not in said
+    text = str(caught.value)
+    assert "status 400: This model [2J does not take pictures; your key is [key]" in text
+    assert text.isprintable() and SECRET not in text and SECRET.upper() not in text and len(text) < 500
+    assert "samples" not in text
 
 
 def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() -> None:
@@ -150,9 +150,9 @@ def test_a_field_that_is_refused_after_the_identity_was_stated_ends_the_run() ->
         refused.append("now")
         with pytest.raises(ModelError, match="temperature is not supported; it took this before"):
             bound.log_probs(np.zeros((1, 8, 12, 3), np.float32))
-        asked = len(server.requests)
+        number = len(server.requests)
         new = server.model().bind(CUBES)  # asks again: the replies at hand are those to other requests
-        assert len(server.requests) == asked + 2 and ", no temperature " in new.identity  # type: ignore[attr-defined]
+        assert len(server.requests) == number + 2 and ", no temperature " in new.identity  # type: ignore[attr-defined]
 
 
 # --- fields of the user's own, and the one order of picture and text
@@ -182,10 +182,12 @@ def test_further_fields_are_sent_and_belong_to_the_identity(query: Path, tmp_pat
         assert sent["top_k"] == 0 and sent["chat_template_kwargs"] == {"enable_thinking": False}
         extra = json.dumps({"chat_template_kwargs": {"enable_thinking": False}, "top_k": 0})
         assert server.model(extra=extra).bind(CUBES).identity != plain  # type: ignore[attr-defined]
-        asked = len(server.requests)
+        number = len(server.requests)
         long = [json.dumps({"a": "x" * 500 + end}) for end in "12"]
-        one, two = (server.model(extra=extra).bind(CUBES).identity for extra in long)  # type: ignore[attr-defined]
-        assert one != two and len(server.requests) == asked + 4  # two probe pictures each: no reply is shared
+        text, two = (server.model(extra=extra).bind(CUBES).identity for extra in long)  # type: ignore[attr-defined]
+        assert (
+            text != two and len(server.requests) == number + 4
+        )  # two probe pictures each: no reply is shared
         trex_done(
             "find", query, "--endpoint", server.url, *options, "--out", tmp_path / "run", "--no-large",
             "--set", "search.steps=0", "--set", "search.prior_scenes=2",

@@ -31,7 +31,7 @@ def service(most: int) -> tuple[Callable[[Json], Answer], list[int]]:
         sizes.append(len(pictures))
         if len(pictures) > most:
             return 413, b"<html>413 Request Entity Too Large</html>"
-        reds = [base64.b64decode(one)[-20] / 255 for one in pictures]
+        reds = [base64.b64decode(picture)[-20] / 255 for picture in pictures]
         return 200, {"labels": ["no", "yes"], "probabilities": [[1 - red, red] for red in reds]}
 
     return shape, sizes
@@ -45,10 +45,10 @@ def pictures(n: int, height: int = 8, width: int = 12) -> NDArray[np.float32]:
 def test_a_service_that_finds_a_request_too_large_gets_smaller_ones(most: int) -> None:
     shape, sizes = service(most)
     with shaped_server(shape) as server:
-        asked = HttpAnswerer(server.url, waits_s=())
-        rows = asked(pictures(20), CUBES)
+        answerer = HttpAnswerer(server.url, waits_s=())
+        rows = answerer(pictures(20), CUBES)
         first = len(sizes)
-        again = asked(pictures(20), CUBES)
+        again = answerer(pictures(20), CUBES)
     one_by_one = service(99)
     with shaped_server(one_by_one[0]) as server:
         plain = HttpAnswerer(server.url, waits_s=())(pictures(20), CUBES)
@@ -69,7 +69,7 @@ def test_a_service_that_does_not_take_one_picture_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "text"),
     [
         ({"error": "invalid pictures: \x1b[2J not PNG"}, r"status 422: invalid pictures: \[2J not PNG"),
         (
@@ -82,10 +82,10 @@ def test_a_service_that_does_not_take_one_picture_is_named() -> None:
         ({"message": "token s3cret-of-the-service is not valid"}, r"token \[key\] is not valid"),
     ],
 )
-def test_the_reason_of_a_web_service_is_shown(body: object, said: str) -> None:
+def test_the_reason_of_a_web_service_is_shown(body: object, text: str) -> None:
     with (
         shaped_server(lambda _: (422, body)) as server,
-        pytest.raises(ModelError, match=said) as caught,
+        pytest.raises(ModelError, match=text) as caught,
     ):
         HttpAnswerer(server.url, token="s3cret-of-the-service", waits_s=())(pictures(1), CUBES)
     assert str(caught.value).isprintable()
@@ -136,9 +136,9 @@ def hasty() -> Iterator[str]:
 
 def test_a_service_that_closes_before_it_has_read_a_large_request_gets_smaller_ones(hasty: str) -> None:
     """Its status 413 is lost with the connection: planted as "did not answer in 4 attempts"."""
-    asked = HttpAnswerer(hasty, waits_s=(0.0, 0.0, 0.0))
-    assert np.array_equal(asked(pictures(20, 160, 240), CUBES), [[0.25, 0.75]] * 20)
-    assert asked.most < 20
+    answerer = HttpAnswerer(hasty, waits_s=(0.0, 0.0, 0.0))
+    assert np.array_equal(answerer(pictures(20, 160, 240), CUBES), [[0.25, 0.75]] * 20)
+    assert answerer.most < 20
 
 
 def test_one_picture_that_such_a_service_does_not_take_is_said_to_be_large(hasty: str) -> None:

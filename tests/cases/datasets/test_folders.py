@@ -58,7 +58,7 @@ def asked(data: Path, *splits: str) -> AskedFolder:
 
 
 def answers(data: Path) -> list[str]:
-    return [one.answer for picture in asked(data).pictures for one in picture.asked]
+    return [question.answer for picture in asked(data).pictures for question in picture.asked]
 
 
 def told(data: Path) -> dict[str, str]:
@@ -87,7 +87,7 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize(("spelling", "answer"), SPELLINGS, ids=[repr(one) for one, _ in SPELLINGS])
+@pytest.mark.parametrize(("spelling", "answer"), SPELLINGS, ids=[repr(item) for item, _ in SPELLINGS])
 def test_an_answer_is_the_same_however_it_is_spelled(spelling: object, answer: str, tmp_path: Path) -> None:
     """JSON numbers and booleans are the public generator's (clevr-dataset-gen), capitals those of spreadsheets."""
     assert answer_of(spelling) == answer and is_same(str(spelling), answer)
@@ -106,8 +106,8 @@ def test_other_answers_stay_others(other: str) -> None:
 def test_a_model_that_answers_in_capitals_is_right(tmp_path: Path) -> None:
     """In every place that compares: the accuracy check and a baseline."""
     (picture,) = asked(official(tmp_path / "d", 1)).pictures
-    said = ("1.0", "YES")
-    assert by_type([(picture, LoggedAnswers("", said))], "CLEVR")["all"].right == 2
+    texts = ("1.0", "YES")
+    assert by_type([(picture, LoggedAnswers("", texts))], "CLEVR")["all"].right == 2
     seen = ScoredExample("a", "val", "YES", 0.9, 0.9, True, "yes", is_mistake("yes", "YES", ()), None)
     assert seen.is_right and not seen.is_mistake
     assert is_mistake("no", "YES", ()) and is_mistake("no", "Yes", ("Yes",))
@@ -118,10 +118,10 @@ def test_a_model_that_answers_in_capitals_is_right(tmp_path: Path) -> None:
 def test_questions_without_an_answer_are_counted_not_fatal(unusable: object, tmp_path: Path) -> None:
     """The test split of CLEVR v1.0 has no answers; other data sets write null."""
     data = official(tmp_path / "d")
-    first, *rest = question_records(2, "val")
-    write(data / VAL, "questions", [first | {"answer": unusable}, *rest])
+    first, *remaining = question_records(2, "val")
+    write(data / VAL, "questions", [first | {"answer": unusable}, *remaining])
     found = asked(data)
-    assert (sum(len(one.asked) for one in found.pictures), found.skipped) == (3, 1)
+    assert (sum(len(picture.asked) for picture in found.pictures), found.skipped) == (3, 1)
     assert "1 question has" in found.notes[0] and f"{VAL}: question 0" in found.notes[0]
 
 
@@ -133,7 +133,11 @@ def test_questions_without_an_answer_are_counted_not_fatal(unusable: object, tmp
 )
 def test_yes_and_no_may_be_written_as_codes(code: object, answer: str, tmp_path: Path) -> None:
     data, records = official(tmp_path / "d"), question_records(2, "val")
-    write(data / VAL, "questions", [{**one, "answer": code} for one in records if one["question"] == EXIST])
+    write(
+        data / VAL,
+        "questions",
+        [{**record, "answer": code} for record in records if record["question"] == EXIST],
+    )
     assert answers(data) == [answer] * 2
 
 
@@ -144,7 +148,7 @@ def test_yes_and_no_may_be_written_as_codes(code: object, answer: str, tmp_path:
 def test_an_answer_that_its_question_cannot_have_is_told(text: str, answer: object, tmp_path: Path) -> None:
     """No model can be right: each has a mistake more."""
     data, records = official(tmp_path / "d"), question_records(2, "val")
-    records[[one["question"] for one in records].index(text)]["answer"] = answer
+    records[[record["question"] for record in records].index(text)]["answer"] = answer
     write(data / VAL, "questions", records)
     found = asked(data)
     assert len(answers(data)) == 4 and found.skipped == 0
@@ -173,9 +177,11 @@ def test_the_generator_s_own_questions_are_read_to_the_last_one(tmp_path: Path) 
     shutil.copy(source, tmp_path / "d/questions")
     pictures(tmp_path / "d/images/new", 10)
     found = asked(tmp_path / "d")
-    assert (sum(len(one.asked) for one in found.pictures), found.skipped) == (1160, 0)
-    assert not any(lacks_words(program_to_json(q.program)) for one in found.pictures for q in one.asked)
-    assert {q.answer for one in found.pictures for q in one.asked} >= {"yes", "no", "0", "cube"}
+    assert (sum(len(picture.asked) for picture in found.pictures), found.skipped) == (1160, 0)
+    assert not any(
+        lacks_words(program_to_json(q.program)) for picture in found.pictures for q in picture.asked
+    )
+    assert {q.answer for picture in found.pictures for q in picture.asked} >= {"yes", "no", "0", "cube"}
     assert found.notes[0].startswith("882 questions have no complete program")
 
 
@@ -230,7 +236,7 @@ def test_lines_of_another_source_are_read_beside_a_whole_file(tmp_path: Path) ->
     """Planted bug: every .jsonl of a split that has a .json counted as replaced by it."""
     data = official(tmp_path / "d")
     lines(data / "questions/CLOSURE_val_questions.jsonl", question_records(2, "val"), "\n")
-    found = [one.source for picture in asked(data).pictures for one in picture.asked]
+    found = [question.source for picture in asked(data).pictures for question in picture.asked]
     assert sorted(found) == ["CLEVR"] * 4 + ["CLOSURE"] * 4
 
 
@@ -362,7 +368,9 @@ def test_pictures_of_one_name_in_two_splits_are_not_mixed_up(tmp_path: Path) -> 
         write(data / f"questions/CLEVR_{split}_questions.json", "questions", [record])
     found = {picture.name: len(picture.scene.objects) for picture in read_official(data)}
     assert found == {"train/0": 2, "val/0": 3}
-    assert [(one.split, one.asked[0].picture, one.asked[0].answer) for one in asked(data).pictures] == [
+    assert [
+        (picture.split, picture.asked[0].picture, picture.asked[0].answer) for picture in asked(data).pictures
+    ] == [
         ("train", "train/0", "1"),
         ("val", "val/0", "2"),
     ]

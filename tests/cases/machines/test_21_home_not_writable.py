@@ -69,8 +69,8 @@ def trex(code: str, folder: Path, *words: str, **variables: str) -> str:
 )
 def test_a_search_without_a_home_has_its_report(tmp_path: Path, code: str, home: dict[str, str]) -> None:
     (tmp_path / "q.toml").write_text(SMALL)
-    said = trex(code, tmp_path, "find", "q.toml", "--no-large", "--out", "run", **home)
-    assert "report: run/report.html" in said and "atplotlib" not in said
+    text = trex(code, tmp_path, "find", "q.toml", "--no-large", "--out", "run", **home)
+    assert "report: run/report.html" in text and "atplotlib" not in text
     (tmp_path / "run" / "report.html").unlink()
     assert "report: run/report.html" in trex(code, tmp_path, "report", "run", **home)
 
@@ -98,7 +98,7 @@ def test_a_run_made_without_a_home_is_known_as_made_here(no_home: Path) -> None:
 
 
 def test_the_doctor_says_it(no_home: Path) -> None:
-    (home,) = [one for one in machine_findings() if one.part == "home"]
+    (home,) = [finding for finding in machine_findings() if finding.part == "home"]
     assert home.state is State.ABSENT
     assert "not writable" in home.found and str(no_home) in home.found and "XDG_CACHE_HOME" in home.remedy
 

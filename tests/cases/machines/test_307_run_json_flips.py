@@ -33,7 +33,7 @@ def flips(text: str, n: int) -> list[str]:
     for at in rng.sample(range(len(text)), n):
         old = text[at]
         kind = "0123456789" if old.isdigit() else "abcdefghijklmnopqrstuvwxyz"
-        new = rng.choice([one for one in kind if one != old])
+        new = rng.choice([item for item in kind if item != old])
         changed.append(text[:at] + new + text[at + 1 :])
     return changed
 
@@ -42,19 +42,19 @@ def test_no_flip_is_accepted_that_means_something_else(cut: tuple[Path, bytes], 
     folder = Path(shutil.copytree(cut[0], tmp_path / "run"))
     place = folder / MANIFEST
     text = place.read_text()
-    said = json.loads(text)
-    accepted, told = [], []
+    output = json.loads(text)
+    accepted, texts = [], []
     for changed in flips(text, FLIPS):
         place.write_text(changed)
         try:
             with open_run(folder, for_writing=False) as opened:
                 run_draws(opened)
         except TrexError as error:
-            told.append(str(error))
+            texts.append(str(error))
         else:
             accepted.append(changed)
-    assert all("\n" not in one for one in told) and len(told) > FLIPS / 2
-    assert all(json.loads(one) == said for one in accepted), "no more than spaces"
+    assert all("\n" not in item for item in texts) and len(texts) > FLIPS / 2
+    assert all(json.loads(item) == output for item in accepted), "no more than spaces"
     place.write_text(text)
     with open_run(folder, for_writing=False) as opened:
         assert run_draws(opened), "as it was, it is read"

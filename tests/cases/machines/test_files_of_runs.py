@@ -127,7 +127,7 @@ def test_a_picture_that_comes_out_otherwise_is_not_put_in_its_place(
     before, render = tree(folder / "pictures"), FakeRenderer.render
 
     def other(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        return [replace(one, pixels=np.invert(one.pixels)) for one in render(self, zs)]
+        return [replace(picture, pixels=np.invert(picture.pixels)) for picture in render(self, zs)]
 
     monkeypatch.setattr(FakeRenderer, "render", other)
     trex_done("resume", folder)

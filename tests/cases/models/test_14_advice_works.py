@@ -132,187 +132,187 @@ TABLE: dict[str, tuple[Act, str, Follow]] = {
     "address of a model": (
         lambda here: here.load(HTTP.replace("%20", " ")),
         r"holds '(.)', which is not allowed; write it as %XX",
-        lambda here, said: here.load(HTTP.replace("%20", f"%{ord(said[1]):02x}")),
+        lambda here, match: here.load(HTTP.replace("%20", f"%{ord(match[1]):02x}")),
     ),
     "a dot before a module": (
         lambda here: here.bind(".M:plain"),
         r"begins with a dot; write (\S+)",
-        lambda here, said: here.bind(said[1]),
+        lambda here, match: here.bind(match[1]),
     ),
     "a module elsewhere": (
         lambda here: here.moved(str(here.folder / "inner"), f"../{here.module}.py:plain"),
         r"run trex in (\S+), and write (\S+)",
-        lambda here, said: here.moved(said[1], said[2]),
+        lambda here, match: here.moved(match[1], match[2]),
     ),
     "a file without a function": (
         lambda here: here.bind("m.py"),
         r"name a function of the file, m\.py:FUNCTION",
-        lambda here, said: here.bind(f"{here.module}.py:plain"),
+        lambda here, match: here.bind(f"{here.module}.py:plain"),
     ),
     "a pickle": (
         lambda here: here.bind("weights.pth"),
         r"write a factory instead: .*'package\.module:factory'",
-        lambda here, said: here.bind("M:plain"),
+        lambda here, match: here.bind("M:plain"),
     ),
     "a chat model without a name": (
         lambda here: here.load("openai:", NOWHERE),
         r"write (openai:MODEL)",
-        lambda here, said: here.load(said[1], NOWHERE),
+        lambda here, match: here.load(match[1], NOWHERE),
     ),
     "a prompt without the question": (
         lambda here: here.load("openai:m", ModelOptions(endpoint="http://localhost:9/v1", prompt="Answer.")),
         r"prompt holds (\{question\}) 0 times; write it once",
-        lambda here, said: here.load(
-            "openai:m", ModelOptions(endpoint="http://localhost:9/v1", prompt=f"{said[1]} Answer.")
+        lambda here, match: here.load(
+            "openai:m", ModelOptions(endpoint="http://localhost:9/v1", prompt=f"{match[1]} Answer.")
         ),
     ),
     "a chat model without a server": (
         lambda here: here.load("openai:m"),
         r"\[model\] endpoint in the query \(--endpoint\), e\.g\. (\S+)",
-        lambda here, said: here.load("openai:m", ModelOptions(endpoint=said[1])),
+        lambda here, match: here.load("openai:m", ModelOptions(endpoint=match[1])),
     ),
     "a model of transformers without a name": (
         lambda here: here.load("hf:"),
         r"write hf:NAME, such as hf:owner/model, or (hf:)FOLDER",
-        lambda here, said: here.load(f"{said[1]}{saved(here)}"),
+        lambda here, match: here.load(f"{match[1]}{saved(here)}"),
     ),
     "an option of another model": (
         lambda here: query(here, CUBES + "samples = 3\n"),
         r"samples belongs to models 'openai:MODEL' on a chat server, not to 'fake'; leave it out",
-        lambda here, said: query(here, CUBES),
+        lambda here, match: query(here, CUBES),
     ),
     "onnx without a file": (
         lambda here: load_model("onnx:"),
         r"write (onnx:)FILE\.onnx",
-        lambda here, said: (
+        lambda here, match: (
             here.onnx(mean_colors(), {"labels": ["no", "yes"]}),
-            load_model(f"{said[1]}{here.folder / 'm.onnx'}").bind(Question("red", ())),
+            load_model(f"{match[1]}{here.folder / 'm.onnx'}").bind(Question("red", ())),
         ),
     ),
     # of what a model returns
     "an ONNX file of probabilities": (
         lambda here: here.onnx(mean_colors(softmax=True), {"labels": ["no", "yes"]}),
         r'write "(gives)": "(probabilities)" in (\S+\.json)',
-        lambda here, said: here.onnx(mean_colors(softmax=True), {"labels": ["no", "yes"], said[1]: said[2]}),
+        lambda here, match: here.onnx(mean_colors(softmax=True), {"labels": ["no", "yes"], match[1]: match[2]}),
     ),
     "a question of another length": (
         lambda here: here.onnx(with_question(), {"labels": ["no", "yes"], "words": {"red": 1}, "length": 5}),
         r'write "length": (\d+)',
-        lambda here, said: here.onnx(
-            with_question(), {"labels": ["no", "yes"], "words": {"red": 1}, "length": int(said[1])}
+        lambda here, match: here.onnx(
+            with_question(), {"labels": ["no", "yes"], "words": {"red": 1}, "length": int(match[1])}
         ),
     ),
     "a module with softmax": (
         lambda here: here.bind("M:soft"),
         r"leave the softmax out of the module",
-        lambda here, said: here.bind("M:plain"),
+        lambda here, match: here.bind("M:plain"),
     ),
     "a module without a batch axis": (
         lambda here: here.bind("M:alone"),
         r"do not squeeze the batch axis",
-        lambda here, said: here.bind("M:plain"),
+        lambda here, match: here.bind("M:plain"),
     ),
     "a module in place of its factory": (
         lambda here: here.bind("M:module"),
         r"name a function that takes the question and returns the module",
-        lambda here, said: here.bind("M:plain"),
+        lambda here, match: here.bind("M:plain"),
     ),
     "a class": (
         lambda here: here.bind("ask:M:Ask"),
         r"is a class; name an instance, or a function",
-        lambda here, said: here.bind("ask:M:instance"),
+        lambda here, match: here.bind("ask:M:instance"),
     ),
     "a callable for one picture": (
         lambda here: here.bind("ask:M:one"),
         r"AssertionError: in m_\w+\.py, line \d+: assert picture\.ndim == 3; .*"
         r"return np\.stack\(\[one\(picture, question\) for picture in pictures\]\)",
-        lambda here, said: here.bind("ask:M:each"),
+        lambda here, match: here.bind("ask:M:each"),
     ),
     "logits of a callable": (
         lambda here: here.bind("ask:M:raw"),
         r"return softmax of the logits",
-        lambda here, said: here.bind("ask:M:instance"),
+        lambda here, match: here.bind("ask:M:instance"),
     ),
     # of a query
     "no question": (
         lambda here: check(question=" "),
         r'write e\.g\. question = "(.*)"',
-        lambda here, said: check(question=said[1]),
+        lambda here, match: check(question=match[1]),
     ),
     "an empty question": (
         lambda here: parse(" "),
         r"write e\.g\. ['\"]([^'\"]*)['\"]",
-        lambda here, said: parse(said[1]),
+        lambda here, match: parse(match[1]),
     ),
     "no answer": (
         lambda here: check(answer=[]),
         r"write e\.g\. answer = (.*)",
-        lambda here, said: check(answer=json.loads(said[1])),
+        lambda here, match: check(answer=json.loads(match[1])),
     ),
     "an answer of another kind": (
         lambda here: check(answer=[["1"]]),
         r'write an answer like (".*?"), or several like (\[.*?\])',
-        lambda here, said: (check(answer=json.loads(said[1])), check(answer=json.loads(said[2]), target="ambiguous")),
+        lambda here, m: (check(answer=json.loads(m[1])), check(answer=json.loads(m[2]), target="ambiguous")),
     ),
     "texts of another kind": (
         lambda here: check(revoke=3),
         r"write a list of texts like (\[.*?\])",
-        lambda here, said: check(revoke=json.loads(said[1])),
+        lambda here, match: check(revoke=json.loads(match[1])),
     ),
     "a range of another kind": (
         lambda here: check(objects="many"),
         r"write a whole number or a pair like (\[.*?\])",
-        lambda here, said: (check(objects=5), check(objects=json.loads(said[1]))),
+        lambda here, match: (check(objects=5), check(objects=json.loads(match[1]))),
     ),
     "--set without a value": (
         lambda here: query(here, CUBES, "--set", "search.seed"),
         r"is not key=value; write e\.g\. (--set) (\S+)",
-        lambda here, said: query(here, CUBES, said[1], said[2]),
+        lambda here, match: query(here, CUBES, match[1], match[2]),
     ),
     "--set of no section": (
         lambda here: query(here, CUBES, "--set", "answer.seed=3"),
         r"is not a section; write e\.g\. (--set) (\S+)",
-        lambda here, said: query(here, CUBES, said[1], said[2]),
+        lambda here, match: query(here, CUBES, match[1], match[2]),
     ),
     "a key of another target": (
         lambda here: query(here, f"{CUBES}[target]\nthreshold = 0.5\n"),
         r"remove it, or write target\.(kind = \"\w+\")",
-        lambda here, said: query(here, f"{CUBES}[target]\nthreshold = 0.5\n{said[1]}\n"),
+        lambda here, match: query(here, f"{CUBES}[target]\nthreshold = 0.5\n{match[1]}\n"),
     ),
     "a question in place of a file": (
         lambda here: command("find", "How many cubes are there?"),
         r"write it into a TOML file \((question = \".*\"), and an answer\)",
-        lambda here, said: query(here, f'{said[1]}\nanswer = "1"\n[render]\npreset = "fake"\n[model]\nname = "fake"\n'),
+        lambda here, m: query(here, f'{m[1]}\nanswer = "1"\n[render]\npreset = "fake"\n[model]\nname = "fake"\n'),
     ),
     "a question of two readings": (
         lambda here: parse(TWO_READINGS),
         r"write '(both) \.\.\. (and) \.\.\.'",
-        lambda here, said: parse(TWO_READINGS.replace("left", f"{said[1]} left")),
+        lambda here, match: parse(TWO_READINGS.replace("left", f"{match[1]} left")),
     ),
     "revoke": (
         lambda here: CLEVR.revoke("things"),
         r"write e\.g\. '(.*)' or '(.*)'",
-        lambda here, said: CLEVR.revoke(said[1]).revoke(said[2]),
+        lambda here, match: CLEVR.revoke(match[1]).revoke(match[2]),
     ),
     "a data set's objects": (
         lambda here: object_range("many"),
         r"write (\S+) or (\S+)",
-        lambda here, said: (object_range(said[1]), object_range(said[2])),
+        lambda here, match: (object_range(match[1]), object_range(match[2])),
     ),
     "a sweep": (
         lambda here: combinations(["search.seed"]),
         r"write e\.g\. --sweep (\S+) or --sweep (\S+)",
-        lambda here, said: combinations([said[1], said[2]]),
+        lambda here, match: combinations([match[1], match[2]]),
     ),
     "a condition": (
         lambda here: parse_fail_if("often"),
         r'write (found), or compare the rate with a number from 0 to 1: "(.*?)", "(.*?)", "(.*?)"',
-        lambda here, said: [parse_fail_if(one) for one in said.groups()],
+        lambda here, match: [parse_fail_if(group) for group in match.groups()],
     ),
     "--json of the cache": (
         lambda here: command("cache", "--json", "prune"),
         r"write trex (cache) (prune) (--json)",
-        lambda here, said: command(*said.groups()),
+        lambda here, match: command(*match.groups()),
     ),
 }  # fmt: skip
 NO_ERRORS = ("Re-render the official scenes",)  # the help of an option
@@ -346,9 +346,9 @@ def refusal(here: Place, act: Act) -> str:
 @pytest.mark.parametrize("name", TABLE)
 def test_what_an_error_says_to_write_works(name: str, here: Place) -> None:
     act, pattern, follow = TABLE[name]
-    said = refusal(here, act)
-    advice = re.search(pattern, said)
-    assert advice, said
+    text = refusal(here, act)
+    advice = re.search(pattern, text)
+    assert advice, text
     follow(here, advice)
 
 
@@ -356,11 +356,11 @@ def test_no_advice_is_left_out(here: Place) -> None:
     """Each text of the product with an advice to write something is in an error above; if not, add a row for it."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra `onnx`)")
     pytest.importorskip("transformers", reason="transformers is not installed (extra `hf`)")
-    said = [refusal(here, act) for act, _, _ in TABLE.values()]
+    texts = [refusal(here, act) for act, _, _ in TABLE.values()]
     left = {
         text: path
         for path, text in error_texts()
-        if not any(re.search(".*".join(map(re.escape, text.split("{}"))), one) for one in said)
+        if not any(re.search(".*".join(map(re.escape, text.split("{}"))), item) for item in texts)
         and not text.startswith(NO_ERRORS)
     }
     assert not left
@@ -368,8 +368,8 @@ def test_no_advice_is_left_out(here: Place) -> None:
 
 def error_texts() -> Iterator[tuple[str, str]]:
     """File and text of each string with an advice to write something; {} stands for a value in it."""
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for space in ROOMS:
+        for path in sorted((ROOT / space).rglob("*.py")):
             nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
             # Docstrings, and the pieces of what is formatted:
             parts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}

@@ -25,20 +25,20 @@ from trex.trials.confirmation import Confirmed, Look
 IS_THERE_A_CUBE = (Step("scene"), Step("filter_shape", (0,), ("cube",)), Step("exist", (1,)))
 
 
-@pytest.mark.parametrize(("said", "truth"), [("Yes", "yes"), ("2.0", "2"), ("Cube", "cube")])
-def test_a_right_answer_is_no_failure_to_explain(said: str, truth: str) -> None:
+@pytest.mark.parametrize(("text", "truth"), [("Yes", "yes"), ("2.0", "2"), ("Cube", "cube")])
+def test_a_right_answer_is_no_failure_to_explain(text: str, truth: str) -> None:
     """Planted: the letters compared. The page called the hit right, and its explanation a mistake."""
-    assert compared(said, truth) == "answer" and is_right(said, truth)
+    assert compared(text, truth) == "answer" and is_right(text, truth)
     assert compared("other", truth) == "truth" and not is_right("other", truth)
     log_probs = np.log([0.8, 0.2])
-    assert distance_from_right(log_probs, (said, "other"), truth) == pytest.approx(np.log(0.2 / 0.8))
+    assert distance_from_right(log_probs, (text, "other"), truth) == pytest.approx(np.log(0.2 / 0.8))
 
 
 def test_a_hit_that_is_right_is_not_confirmed_as_wrong() -> None:
     look = Look("0" * 32, "Yes", 0.9, True, (0.0,))
-    one = Confirmed("yes", look, look)
-    assert not one.was_wrong and not one.is_wrong
-    assert replace(one, truth="no").is_wrong
+    confirmed = Confirmed("yes", look, look)
+    assert not confirmed.was_wrong and not confirmed.is_wrong
+    assert replace(confirmed, truth="no").is_wrong
 
 
 def test_a_search_for_wrong_answers_leaves_out_where_the_answer_is_right() -> None:
@@ -62,13 +62,13 @@ def test_an_audit_says_how_to_name_an_answer_that_it_would_count_as_wrong() -> N
     """Planted: every right answer was a confident mistake."""
     image = np.zeros((80, 120, 3), np.float32)
     question = SceneQuestion(FAMILIES[0], IS_THERE_A_CUBE, "yes")
-    rest = tuple(answer for answer in ANSWERS if answer != "yes")
-    asker = Asker(AdaptedModel("mine", Says(("Yes", *rest)), "mine"), CLEVR, 1, 0, 0.9)
+    texts = tuple(answer for answer in ANSWERS if answer != "yes")
+    asker = Asker(AdaptedModel("mine", Says(("Yes", *texts)), "mine"), CLEVR, 1, 0, 0.9)
     with pytest.raises(
         InputError, match=r"model 'mine' names an answer 'Yes', .* name it 'yes', as CLEVR does"
     ):
         asker.ask(image, [question])
-    followed = replace(asker, model=AdaptedModel("mine", Says(("yes", *rest)), "mine"))
-    assert [one.answer for one in followed.ask(image, [question])] == ["yes"]
-    other = replace(asker, model=AdaptedModel("mine", Says(("Maybe", *rest)), "mine"))
-    assert [one.answer for one in other.ask(image, [question])] == ["Maybe"]
+    followed = replace(asker, model=AdaptedModel("mine", Says(("yes", *texts)), "mine"))
+    assert [item.answer for item in followed.ask(image, [question])] == ["yes"]
+    other = replace(asker, model=AdaptedModel("mine", Says(("Maybe", *texts)), "mine"))
+    assert [item.answer for item in other.ask(image, [question])] == ["Maybe"]

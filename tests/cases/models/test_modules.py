@@ -277,18 +277,18 @@ def test_a_module_that_changes_its_input_answers_as_one_that_leaves_the_picture_
     channels_first = np.random.default_rng(1).random((1, 3, 20, 30), np.float32)
     given = channels_first.transpose(0, 2, 3, 1)  # as decoders give them: a view that needs no copy
     digits = np.random.default_rng(1).random((2, 28, 28, 1), np.float32)
-    for pictures, asked in (
+    for pictures, request in (
         (given, lambda module: UserModel("m", lambda _: module).bind(ASKED)),
         (digits, lambda module: DigitClassifier("m", module, ("no", "yes"), "mnist", "0")),
     ):
         kept = pictures.copy()
-        np.testing.assert_array_equal(*(asked(kind()).log_probs(pictures) for kind in (Apart, InPlace)))
+        np.testing.assert_array_equal(*(request(kind()).log_probs(pictures) for kind in (Apart, InPlace)))
         np.testing.assert_array_equal(pictures, kept)
 
 
 def test_its_saliency_is_that_of_such_a_module() -> None:
     image = np.random.default_rng(1).random((20, 30, 3), np.float32)
     how = PathIntegral(steps=4, batch=2)
-    maps = [integrated_gradients(one(), image, 0 * image, (1,), how).map for one in (Apart, InPlace)]
+    maps = [integrated_gradients(item(), image, 0 * image, (1,), how).map for item in (Apart, InPlace)]
     np.testing.assert_array_equal(*maps)
     assert maps[0].max() > 0

@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 
 def tokens(replies: Replies, top: int = 20) -> list[Token]:
-    return [Token.model_validate(one) for one in entries(replies, top)]
+    return [Token.model_validate(entry) for entry in entries(replies, top)]
 
 
 def named(row: Sequence[float]) -> dict[str, float]:
@@ -76,7 +76,7 @@ def test_a_planted_distribution_is_recovered_exactly(replies: Replies, planted: 
 
 def test_answers_whose_tokens_carry_a_space_would_be_missed_without_merging() -> None:
     """The planted bug: only the bare token counts."""
-    bare = {one.token: math.exp(one.logprob) for one in tokens(VARIANTS)[0].top_logprobs}
+    bare = {logprob.token: math.exp(logprob.logprob) for logprob in tokens(VARIANTS)[0].top_logprobs}
     planted = {"red": 0.65, "blue": 0.2, "gray": 0.07}
     assert agree(masses(VARIANTS), planted, 0.0) and not agree(bare, planted, 0.0)
 
@@ -93,13 +93,13 @@ def test_a_reply_that_may_go_on_is_not_claimed_if_no_end_is_listed() -> None:
     replies: Replies = {("1",): 0.57, ("1", "0"): 0.38, ("2",): 0.05}
     planted = {"1": 0.57, "10": 0.38, "2": 0.05}
     assert masses(replies) == pytest.approx(planted)  # where the end is listed, it is exact
-    without = [Token.model_validate(one) for one in entries(replies, 20, lists_end=False)]
+    without = [Token.model_validate(entry) for entry in entries(replies, 20, lists_end=False)]
     found = named(answer_masses(without).tolist())
     assert found == pytest.approx({UNSEEN: 0.95, "2": 0.05})
     assert agree(found, planted, found[UNSEEN])
     assert not agree({"1": 0.95, "2": 0.05}, planted, 0.0)
     for reply in ("red", "10", "Yes", "one", "1."):  # these are not the beginning of another answer
-        alone = [Token.model_validate(one) for one in entries({(reply,): 1.0}, 20, lists_end=False)]
+        alone = [Token.model_validate(entry) for entry in entries({(reply,): 1.0}, 20, lists_end=False)]
         assert named(answer_masses(alone).tolist()) == {spelled(reply): 1.0}
 
 

@@ -27,11 +27,11 @@ ROUNDING = 1e-9
 def red_things(picture: NDArray[np.uint8]) -> Replies:
     """The fake model's answers, phrased by a chat model: with spaces, as words, with a full stop."""
     (row,) = np.exp(ColorArea().log_probs(picture[None].astype(np.float32) / np.float32(255)))
-    said = [
+    output = [
         (f" {n}",) if n % 2 else (("zero", "two", "four")[n // 2],) if n < 5 else (str(n), ".")
         for n in range(11)
     ]
-    found = {tokens: float(share) for tokens, share in zip(said, row[:11], strict=True)}
+    found = {tokens: float(share) for tokens, share in zip(output, row[:11], strict=True)}
     return found | {("Well", ","): max(1e-12, 1.0 - sum(found.values()))}
 
 
@@ -55,9 +55,9 @@ def test_a_search_finds_what_the_planted_model_says_and_a_second_one_asks_nothin
     query, out = write_query(tmp_path, SERVED), tmp_path / "run"
     done = trex_done("find", query, "--endpoint", server.url, "--out", out)
     fake = trex_done("find", write_query(tmp_path), "--out", tmp_path / "fake")
-    asked = len(server.requests)
-    assert asked > 20 and server.keys == {f"Bearer {SECRET}"}
-    cost = f"chat server: {asked} requests sent, {9 * asked:,} input and {asked} output tokens"
+    number = len(server.requests)
+    assert number > 20 and server.keys == {f"Bearer {SECRET}"}
+    cost = f"chat server: {number} requests sent, {9 * number:,} input and {number} output tokens"
     assert cost in done.stderr and "chat server" not in fake.stderr
 
     pairs = zip(draws(out).splitlines(), draws(tmp_path / "fake").splitlines(), strict=True)
@@ -68,7 +68,7 @@ def test_a_search_finds_what_the_planted_model_says_and_a_second_one_asks_nothin
 
     write_query(tmp_path, SERVED)
     again = trex_done("find", query, "--endpoint", server.url, "--out", tmp_path / "again")
-    assert len(server.requests) == asked and draws(tmp_path / "again") == draws(out)
+    assert len(server.requests) == number and draws(tmp_path / "again") == draws(out)
     assert "chat server: 0 requests sent, " in again.stderr and "replies from the cache" in again.stderr
     assert not secrets_in(tmp_path) and SECRET not in done.output + again.output + fake.output
 
@@ -152,7 +152,7 @@ def test_a_run_from_elsewhere_does_not_get_the_key(
     trex_done("find", query, "--endpoint", server.url, "--out", out, *small)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user"))
     monkeypatch.setenv("TREX_CACHE", str(tmp_path / "another cache"))
-    asked = len(server.requests)
+    number = len(server.requests)
     (out / "finished").unlink(missing_ok=True)
     refused(
         trex("resume", out),
@@ -161,4 +161,4 @@ def test_a_run_from_elsewhere_does_not_get_the_key(
         server.url,
         "--trust",
     )
-    assert len(server.requests) == asked
+    assert len(server.requests) == number

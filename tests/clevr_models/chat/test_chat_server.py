@@ -96,9 +96,9 @@ def test_samples_come_near_the_planted_probabilities_and_do_not_claim_to_be_exac
         monkeypatch.setenv("TREX_CACHE", str(tmp_path))
         model = load_chat("openai:planted", ModelOptions(endpoint=server.url, samples=200))
         bound = model.bind(CUBES)
-    one = float(row[token_mass.SAMPLED_LABELS.index("1")])
-    assert abs(one - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
-    assert one != pytest.approx(0.75, abs=1e-9)
+    value = float(row[token_mass.SAMPLED_LABELS.index("1")])
+    assert abs(value - 0.75) < 4.5 * (0.75 * 0.25 / 200) ** 0.5 and row.min() > 0
+    assert value != pytest.approx(0.75, abs=1e-9)
     assert (
         bound.labels == token_mass.SAMPLED_LABELS
         and bound.probe_probabilities == ()
@@ -123,12 +123,12 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 
 def test_requests_and_the_tokens_that_the_server_counts_add_up(tmp_path: Path) -> None:
     with chat_server(by_redness, faults=[Fault(503)]) as server:
-        asked = answerer(tmp_path, server.url)
-        asked(pictures(4), CUBES)
-        asked(pictures(6), CUBES)
-        cost = asked.sender.meter.take()
+        chat_answerer = answerer(tmp_path, server.url)
+        chat_answerer(pictures(4), CUBES)
+        chat_answerer(pictures(6), CUBES)
+        cost = chat_answerer.sender.meter.take()
         assert cost.requests == len(server.requests) and cost.stored == sum(
-            bool(np.array_equal(one, two)) for one in pictures(4) for two in pictures(6)
+            bool(np.array_equal(picture, two)) for picture in pictures(4) for two in pictures(6)
         )
     answered = cost.requests - 1  # one was refused, and sent again
     assert (cost.replies, cost.input_tokens, cost.output_tokens) == (answered, 9 * answered, answered)
@@ -136,7 +136,7 @@ def test_requests_and_the_tokens_that_the_server_counts_add_up(tmp_path: Path) -
         f"chat server: {answered + 1} requests sent, {9 * answered} input and {answered} output tokens, "
         f"{cost.stored} replies from the cache"
     )
-    assert asked.sender.meter.take() == Cost() and Cost().said == ""
+    assert chat_answerer.sender.meter.take() == Cost() and Cost().said == ""
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_reply_whose_tokens_are_not_counted_is_said_to_be_so(usage: object) ->
 
 def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One finds no folder, and goes on while the other, which has made it meanwhile, is writing."""
-    store, said = ReplyStore(tmp_path), Said(text="1", tokens=None)
+    store, output = ReplyStore(tmp_path), Said(text="1", tokens=None)
     early, late = "ab" + "0" * 62, "ab" + "1" * 62
     looked, writes, done = threading.Event(), threading.Event(), threading.Event()
     mkdir, sync, main = os.mkdir, os.fsync, threading.current_thread()
@@ -172,7 +172,7 @@ def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest
         sync(number)
 
     def write_early() -> None:
-        store.write(early, said)
+        store.write(early, output)
         done.set()
 
     monkeypatch.setattr(os, "mkdir", slow_mkdir)
@@ -180,9 +180,9 @@ def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest
     with ThreadPoolExecutor(1) as other:
         writing = other.submit(write_early)
         assert looked.wait(30.0)
-        store.write(late, said)
+        store.write(late, output)
         writing.result()
-    assert store.read(early) == store.read(late) == said
+    assert store.read(early) == store.read(late) == output
 
 
 def test_a_damaged_reply_in_the_cache_is_asked_for_again(tmp_path: Path) -> None:
@@ -202,11 +202,13 @@ def test_requests_run_side_by_side_up_to_the_bound(tmp_path: Path) -> None:
 
 
 def test_a_server_that_says_when_to_try_again_is_obeyed(tmp_path: Path) -> None:
-    said = [Fault(429, b"{}", (("Retry-After", after),)) for after in ("3", "Wed, 21 Oct 2026 07:28:00 GMT")]
-    with chat_server(one_or_two, faults=said) as server:
-        asked = answerer(tmp_path, server.url)
-        asked(pictures(1), CUBES)
-        assert waits(asked) == [3.0, 4.0]
+    faults = [
+        Fault(429, b"{}", (("Retry-After", after),)) for after in ("3", "Wed, 21 Oct 2026 07:28:00 GMT")
+    ]
+    with chat_server(one_or_two, faults=faults) as server:
+        chat_answerer = answerer(tmp_path, server.url)
+        chat_answerer(pictures(1), CUBES)
+        assert waits(chat_answerer) == [3.0, 4.0]
 
 
 def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
@@ -316,7 +318,7 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
         model = load_chat("openai:planted", ModelOptions(server.url))
         bound = model.bind(CUBES)
         assert server.keys == {f"Bearer {SECRET}"}
-        said = [repr(model), repr(model.answerer), repr(bound), model_fingerprint(model.name, bound)]
+        texts = [repr(model), repr(model.answerer), repr(bound), model_fingerprint(model.name, bound)]
         echo = json.dumps(completion(f"your key is {SECRET}", None)).encode()
         for status in (200, 400, 401, 500, 307):
             server.faults[:] = [Fault(status, echo)] * 3
@@ -324,9 +326,9 @@ def test_the_key_goes_to_the_server_and_is_shown_nowhere(
                 ModelError, match="repeats OPENAI_API_KEY" if status == 200 else server.url
             ) as caught:
                 answerer(tmp_path / "other", server.url, key=SECRET)(pictures(1), CUBES)
-            said += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
-    said += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(said) > 20 - 1 and not any(SECRET in text for text in said)
+            texts += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
+    texts += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(texts) > 20 - 1 and not any(SECRET in text for text in texts)
     assert SECRET not in "".join(capfd.readouterr())
 
 

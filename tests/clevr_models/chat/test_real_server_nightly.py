@@ -114,7 +114,7 @@ def test_samples_lie_in_their_interval_and_a_cut_distribution_does_not(folder: P
     whole = ModelOptions(endpoint=url, samples=N, extra=WHOLE)
     model = load_chat("openai:planted", whole)
     replies = model.answerer.replies(pictures(6)[2:3], CUBES)[0]
-    texts = [said.text for said in replies]
+    texts = [reply.text for reply in replies]
     print(
         {
             answer: (texts.count(answer), round(N * exact[answer], 1))
@@ -135,8 +135,8 @@ def test_samples_lie_in_their_interval_and_a_cut_distribution_does_not(folder: P
 def test_find_and_a_small_audit_run_from_end_to_end(url: str, tmp_path: Path) -> None:
     query = write_query(tmp_path, QUERY.replace('name = "fake"', 'name = "openai:planted"'))
     small = ("--set", "search.steps=4", "--set", "search.prior_scenes=20", "--set", "target.kind=threshold")
-    asked = ("--endpoint", url, "--set", "target.threshold=0.05", "--no-large", *small)
-    found = trex_done("find", query, *asked, "--out", tmp_path / "run", "--json")
+    texts = ("--endpoint", url, "--set", "target.threshold=0.05", "--no-large", *small)
+    found = trex_done("find", query, *texts, "--out", tmp_path / "run", "--json")
     draws = (tmp_path / "run" / "draws.jsonl").read_text().splitlines()
     rows = [json.loads(line)["log_probs"] for line in draws]
     sums = [np.exp(row).sum() for row in rows if row]

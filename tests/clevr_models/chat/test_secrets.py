@@ -124,27 +124,27 @@ def test_the_key_is_nowhere_after_every_command(
     server: ChatServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write_query(tmp_path, SERVED)
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     ended: dict[str, int] = {}
     with process_list() as processes:
         for words in calls(tmp_path, server.url):
             result = trex(*words)
-            said[" ".join(words)] = result.output + repr(result.exception)
+            texts[" ".join(words)] = result.output + repr(result.exception)
             ended[" ".join(words[:2])] = result.exit_code
-        said["served"] = served(tmp_path / "runs")
+        texts["served"] = served(tmp_path / "runs")
         server.faults[:] = [Fault(500, SECRET.encode())] * 9  # a server that tells it back
-        said["told back"] = trex(
+        texts["told back"] = trex(
             "find", "query.toml", "--set", "search.seed=9", "--out", tmp_path / "other"
         ).output
     assert server.keys == {f"Bearer {SECRET}"}
-    assert [line for line, text in said.items() if SECRET in text] == []
-    assert "http://127.0.0.1" in said["served"]
+    assert [line for line, text in texts.items() if SECRET in text] == []
+    assert "http://127.0.0.1" in texts["served"]
     assert SECRET not in "".join(capfd.readouterr())
     assert not any(SECRET.encode() in line for line in processes) and len(processes) > 1
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == [] and len(files) > 50
     for line in ("find", "explain", "report", "suite add", "baseline", "queue add"):
-        assert [code for name, code in ended.items() if name.startswith(line)] == [0], (line, said)
+        assert [code for name, code in ended.items() if name.startswith(line)] == [0], (line, texts)
 
 
 def test_a_key_in_a_file_or_a_process_list_is_seen(tmp_path: Path) -> None:

@@ -331,8 +331,8 @@ def test_nothing_but_such_a_model_imports_transformers() -> None:
         "print({'transformers', 'huggingface_hub', 'tokenizers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    said, imported = done.stdout.strip().splitlines()[-2:]
-    assert imported == "set()" and "runs the code among them" in said
+    text, imported = done.stdout.strip().splitlines()[-2:]
+    assert imported == "set()" and "runs the code among them" in text
 
 
 def test_a_question_without_english_is_refused(saved: Folders) -> None:

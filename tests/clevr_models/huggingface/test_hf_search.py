@@ -32,7 +32,7 @@ def test_a_search_is_reported_with_what_its_probabilities_are(
     kind: str, saved: Folders, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    settings = [word for one in SMALL for word in ("--set", one)]
+    settings = [word for text in SMALL for word in ("--set", text)]
     done = trex_done("find", hf_query(tmp_path, saved(kind)), "--out", out, *settings)
     page = " ".join((out / "report.html").read_text().split())
     assert "it is not shared out among them" in page and "not shared out" in " ".join(done.output.split())
@@ -98,7 +98,7 @@ def test_a_run_from_elsewhere_loads_no_model_without_trust(
     saved: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
-    settings = [word for one in SMALL for word in ("--set", one)]
+    settings = [word for text in SMALL for word in ("--set", text)]
     trex_done("find", hf_query(tmp_path, saved("vilt")), "--out", out, *settings)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user"))
     (out / "finished").unlink(missing_ok=True)

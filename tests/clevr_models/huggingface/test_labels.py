@@ -38,8 +38,8 @@ Pictures = NDArray[np.float32]
 
 def merged(shares: list[float]) -> list[float]:
     """By hand: "two" and "2" are one answer; "net" and "red and blue" are none."""
-    zero, one, two, digit, yes, no, grey, net, both = shares
-    return [zero, one, two + digit, yes, no, grey, net + both]
+    zero, value, two, digit, yes, no, grey, net, both = shares
+    return [zero, value, two + digit, yes, no, grey, net + both]
 
 
 def planted(folder: Path, is_one_label: bool) -> Path:

@@ -49,12 +49,12 @@ def text_answerer(folder: Path) -> TextAnswerer:
     return answerer
 
 
-def one_at_a_time(answerer: TextAnswerer, inputs: Inputs, one: Candidate) -> float:
+def one_at_a_time(answerer: TextAnswerer, inputs: Inputs, candidate: Candidate) -> float:
     """The log probability of one reply, from one forward pass over prompt and reply: no cache, no batch, no padding."""
-    tokens = torch.tensor([one.tokens])
+    tokens = torch.tensor([candidate.tokens])
     given = dict(inputs)
     if name_of(answerer) == "PaliGemmaForConditionalGeneration":
-        return _summed(answerer, one, _step_by_step(answerer, inputs, tokens))
+        return _summed(answerer, candidate, _step_by_step(answerer, inputs, tokens))
     if answerer.replies.start is not None:
         given["decoder_input_ids"] = torch.cat([torch.tensor([[answerer.replies.start]]), tokens], dim=1)
     else:
@@ -63,8 +63,8 @@ def one_at_a_time(answerer: TextAnswerer, inputs: Inputs, one: Candidate) -> flo
         for kinds in {"mm_token_type_ids", "token_type_ids"} & given.keys():
             given[kinds] = torch.cat([given[kinds], torch.zeros_like(tokens)], dim=1)
     with torch.inference_mode():
-        logits = answerer.replies.model(**given).logits[0, -(len(one.tokens) + 1) :].double()
-    return _summed(answerer, one, logits)
+        logits = answerer.replies.model(**given).logits[0, -(len(candidate.tokens) + 1) :].double()
+    return _summed(answerer, candidate, logits)
 
 
 def name_of(answerer: TextAnswerer) -> str:
@@ -84,10 +84,12 @@ def _step_by_step(answerer: TextAnswerer, inputs: Inputs, tokens: Tensor) -> Ten
     return torch.stack(found).double()
 
 
-def _summed(answerer: TextAnswerer, one: Candidate, logits: Tensor) -> float:
-    along = [float(logits[i].log_softmax(dim=0)[token]) for i, token in enumerate(one.tokens)]
+def _summed(answerer: TextAnswerer, candidate: Candidate, logits: Tensor) -> float:
+    along = [float(logits[i].log_softmax(dim=0)[token]) for i, token in enumerate(candidate.tokens)]
     after = logits[-1].softmax(dim=0)
-    return math.fsum(along) + math.log(sum(float(after[end]) for end in answerer.candidates.ends[one.kind]))
+    return math.fsum(along) + math.log(
+        sum(float(after[end]) for end in answerer.candidates.ends[candidate.kind])
+    )
 
 
 @pytest.mark.parametrize("name", GENERATIVE)
@@ -107,8 +109,8 @@ def test_every_candidate_has_the_likelihood_that_it_has_alone(
     row = answerer(pictures[:1], REDS)[0]
     assert row.sum() == pytest.approx(1.0) and row[-1] == pytest.approx(1 - float(found.exp().sum()))
     sums = dict.fromkeys(ANSWERS, 0.0)
-    for one, share in zip(answerer.candidates.every, found.exp().tolist(), strict=True):
-        sums[one.answer] += share
+    for candidate, share in zip(answerer.candidates.every, found.exp().tolist(), strict=True):
+        sums[candidate.answer] += share
     np.testing.assert_allclose(row[:-1], list(sums.values()), rtol=1e-9)
 
 
@@ -283,8 +285,8 @@ def test_planted_bugs_are_caught(planted: tuple[TextAnswerer, dict[str, float]],
 
     def summed(weights: Tensor) -> dict[str, float]:
         found = dict.fromkeys(LABELS, 0.0)
-        for one, weight in zip(candidates.every, weights.tolist(), strict=True):
-            found[one.answer] += weight
+        for candidate, weight in zip(candidates.every, weights.tolist(), strict=True):
+            found[candidate.answer] += weight
         return found
 
     def with_rest(found: dict[str, float]) -> dict[str, float]:
@@ -292,19 +294,20 @@ def test_planted_bugs_are_caught(planted: tuple[TextAnswerer, dict[str, float]],
 
     assert agree(with_rest(summed(likelihoods.exp())), truth)
     # Only answers whose tokens carry a leading space count.
-    spaced = [tokenizer.decode(one.tokens).startswith(" ") for one in candidates.every]
+    spaced = [tokenizer.decode(candidate.tokens).startswith(" ") for candidate in candidates.every]
     assert not agree(with_rest(summed(likelihoods.exp() * torch.tensor(spaced))), truth)
     # Normalized over the list of answers: what is no answer is shared out.
     assert not agree(summed(likelihoods.softmax(dim=0)), truth)
     # Normalized by length.
-    lengths = torch.tensor([len(one.tokens) + 1 for one in candidates.every])
+    lengths = torch.tensor([len(candidate.tokens) + 1 for candidate in candidates.every])
     assert not agree(summed((likelihoods / lengths).softmax(dim=0)), truth)
     # A prefix counts without an end: "1" gets what "10" is owed.
     everything = torch.arange(logits.shape[-1])
     endless = replace(candidates, ends=(everything,) * len(candidates.ends))
     loose = candidate_log_likelihoods(endless, [logits]).exp()
     assert (
-        loose[[one.tokens for one in candidates.every].index(tuple(tokenizer.encode("1")))] > truth["1"] + 0.2
+        loose[[candidate.tokens for candidate in candidates.every].index(tuple(tokenizer.encode("1")))]
+        > truth["1"] + 0.2
     )
     assert not agree(with_rest(summed(loose)), truth)
 
@@ -339,28 +342,32 @@ def test_candidates_are_different_replies_and_write_every_answer(make: Callable[
     tokenizer = make()
     end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
     candidates = make_candidates(tokenizer, frozenset({end}))
-    kinds = {one.tokens: one.kind for one in candidates.every}
+    kinds = {item.tokens: item.kind for item in candidates.every}
     ends = [set(tokens.tolist()) for tokens in candidates.ends]
-    assert len(kinds) == len(candidates.every) and {one.answer for one in candidates.every} == set(ANSWERS)
+    assert len(kinds) == len(candidates.every) and {item.answer for item in candidates.every} == set(ANSWERS)
     for tokens in kinds:  # none ends where another goes on: their probabilities add up to at most 1
         for cut in range(1, len(tokens)):
             assert tokens[:cut] not in kinds or tokens[cut] not in ends[kinds[tokens[:cut]]]
-    for one, place in zip(candidates.every, candidates.places, strict=True):
-        assert tuple(candidates.rows[place, : len(one.tokens)].tolist()) == one.tokens
+    for candidate, place in zip(candidates.every, candidates.places, strict=True):
+        assert tuple(candidates.rows[place, : len(candidate.tokens)].tolist()) == candidate.tokens
         text = (
-            tokenizer.decode(one.tokens, clean_up_tokenization_spaces=False)
+            tokenizer.decode(candidate.tokens, clean_up_tokenization_spaces=False)
             .replace(" .", ".")
             .replace(" ,", ", ")
         )
-        assert spelled(text if not text.endswith(",") else f"{text} ") == one.answer
-    assert all(end in ends[one.kind] for one in candidates.every if one.answer == "red")
+        assert spelled(text if not text.endswith(",") else f"{text} ") == candidate.answer
+    assert all(end in ends[item.kind] for item in candidates.every if item.answer == "red")
 
 
 def test_tokenizers_that_put_a_space_before_any_text_still_begin_replies_without_one() -> None:
     tokenizer = sentence_tokenizer()
     bare, spaced = (tokenizer.convert_tokens_to_ids(word) for word in ("red", "▁red"))
     assert tokenizer.encode("red") == [spaced]  # so the bare token is in no text by itself
-    found = {one.tokens for one in make_candidates(tokenizer, frozenset({1})).every if one.answer == "red"}
+    found = {
+        candidate.tokens
+        for candidate in make_candidates(tokenizer, frozenset({1})).every
+        if candidate.answer == "red"
+    }
     assert {(bare,), (spaced,)} <= found
 
 
@@ -368,9 +375,9 @@ def test_a_space_after_an_answer_does_not_end_it_but_one_after_a_full_stop_does(
     tokenizer = tiny.byte_tokenizer()
     candidates = make_candidates(tokenizer, frozenset({tokenizer.eos_token_id}))
     ends = {
-        text: {tokenizer.decode([t]) for t in candidates.ends[one.kind].tolist()}
-        for one in candidates.every
-        if (text := tokenizer.decode(one.tokens)) in ("red", "red.", "yes,", "1")
+        text: {tokenizer.decode([t]) for t in candidates.ends[candidate.kind].tolist()}
+        for candidate in candidates.every
+        if (text := tokenizer.decode(candidate.tokens)) in ("red", "red.", "yes,", "1")
     }
     assert ends["red"] == ends["1"] == {"</s>", "\n"}
     assert {"</s>", " ", "\n", " th"} <= ends["red."] and "5" not in ends["red."]

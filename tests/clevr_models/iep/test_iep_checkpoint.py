@@ -229,10 +229,10 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "planted",
     [
-        lambda one: one.to("meta"),
-        lambda one: one.to_sparse(),
-        lambda one: one.to(torch.complex64),
-        lambda one: torch.nested.nested_tensor([one[0], one[1, :3]]),
+        lambda item: item.to("meta"),
+        lambda item: item.to_sparse(),
+        lambda item: item.to(torch.complex64),
+        lambda item: torch.nested.nested_tensor([item[0], item[1, :3]]),
     ],
     ids=["meta", "sparse", "complex", "nested"],
 )

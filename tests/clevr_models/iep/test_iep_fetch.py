@@ -243,9 +243,9 @@ class Server(BaseHTTPRequestHandler):
     ranges: list[str] = []  # noqa: RUF012
 
     def do_GET(self) -> None:
-        asked = self.headers.get("Range", "")
-        type(self).ranges.append(asked)
-        start = int(asked[6:-1]) if asked and self.headers.get("If-Range") == self.etag else 0
+        text = self.headers.get("Range", "")
+        type(self).ranges.append(text)
+        start = int(text[6:-1]) if text and self.headers.get("If-Range") == self.etag else 0
         if self.path == "/none":
             self.send_error(404)
             return

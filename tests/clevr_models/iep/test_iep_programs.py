@@ -151,34 +151,34 @@ def test_any_tokens_give_calls_that_can_be_carried_out(tokens: list[str]) -> Non
 def agree(seed: int, scenes: int, swapped: bool = False) -> tuple[int, int]:
     """Questions asked about random scenes, and how many of their prefix programs have our executor's answer."""
     rng = np.random.default_rng(seed)
-    asked = right = 0
+    number = right = 0
     for _ in range(scenes):
         scene = random_scene(rng, int(rng.integers(3, 11)))
         for question in random_questions(rng, scene, 20):
             tokens = to_prefix(steps(question.program))
             again = tuple(Step(*step) for step in from_prefix(tokens))
             assert to_prefix(steps(again)) == tokens and set(tokens) <= set(VOCABULARY.programs)
-            asked += 1
+            number += 1
             right += (
                 question.answer == prefix_answer(" ".join(tokens), scene, swapped) == execute(again, scene)
             )
-    return asked, right
+    return number, right
 
 
 def test_prefix_programs_and_our_executor_agree() -> None:
-    asked, right = agree(seed=61, scenes=20)
-    assert asked >= 350 and right == asked
+    number, right = agree(seed=61, scenes=20)
+    assert number >= 350 and right == number
 
 
 @pytest.mark.nightly
 def test_ten_thousand_prefix_programs_and_our_executor_agree() -> None:
-    asked, right = agree(seed=63, scenes=520)
-    assert asked >= 10_000 and right == asked
+    number, right = agree(seed=63, scenes=520)
+    assert number >= 10_000 and right == number
 
 
 def test_planted_arguments_in_the_wrong_order_are_caught() -> None:
-    asked, right = agree(seed=61, scenes=20, swapped=True)
-    assert right < asked
+    number, right = agree(seed=61, scenes=20, swapped=True)
+    assert right < number
 
 
 def test_every_question_that_we_phrase_is_in_the_models_words() -> None:

@@ -61,10 +61,10 @@ def test_the_chains_are_independent_and_the_seed_decides() -> None:
     density = network()
     same_start = (states(1)[0],) * 2
     rounds = sample(density, same_start, OPTIONS, N)
-    one, two = after_warmup(rounds)
-    assert not np.any(one == two)
+    item, two = after_warmup(rounds)
+    assert not np.any(item == two)
     assert bits(rounds, 2) == bits(sample(density, same_start, OPTIONS, N), 2)
-    assert not np.any(after_warmup(sample(density, same_start, OPTIONS, N, seed=6))[0] == one)
+    assert not np.any(after_warmup(sample(density, same_start, OPTIONS, N, seed=6))[0] == item)
 
 
 @pytest.mark.parametrize("stop", [1, 9, 10, 29, 30, 31, 41], ids="stopped-after-{}".format)
@@ -74,19 +74,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(stop: int) -> None:
     first = list(islice(nuts_rounds(density, OPTIONS, start(5, states(3)), OPTIONS.warmup + N), stop))
     kept = first[-1]
     kept = replace(kept, rng_states=tuple(json.loads(json.dumps(kept.rng_states))))
-    rest = list(nuts_rounds(density, OPTIONS, kept, OPTIONS.warmup + N))
-    assert len(first) + len(rest) == len(whole)
-    assert bits(first + rest, 3) == bits(whole, 3)
+    checkpoints = list(nuts_rounds(density, OPTIONS, kept, OPTIONS.warmup + N))
+    assert len(first) + len(checkpoints) == len(whole)
+    assert bits(first + checkpoints, 3) == bits(whole, 3)
 
 
 def test_resuming_after_warmup_runs_no_warmup_again() -> None:
-    asked = []
+    numbers = []
     density = network()
-    counting = replace(density, log_probs=lambda z: (asked.append(1), density.log_probs(z))[1])
+    counting = replace(density, log_probs=lambda z: (numbers.append(1), density.log_probs(z))[1])
     rounds = sample(counting, states(1), OPTIONS, N)
-    asked.clear()
+    numbers.clear()
     list(nuts_rounds(counting, OPTIONS, rounds[-2], OPTIONS.warmup + N))
-    assert len(asked) == rounds[-1].draws[0].figures[GRADIENTS] + 1  # the one weighs the point again
+    assert len(numbers) == rounds[-1].draws[0].figures[GRADIENTS] + 1  # the one weighs the point again
 
 
 def test_torch_and_pyro_are_left_as_they_were() -> None:
@@ -202,10 +202,12 @@ class OneRowScaled(Density):
     def _evaluate_lane(self, rows: Mapping[int, Point]) -> dict[int, Evaluated]:
         found = super()._evaluate_lane(rows)
         return {
-            row: one._replace(log_density=0.9 * one.log_density, gradient=0.9 * one.gradient)
+            row: evaluated._replace(
+                log_density=0.9 * evaluated.log_density, gradient=0.9 * evaluated.gradient
+            )
             if row == 2
-            else one
-            for row, one in found.items()
+            else evaluated
+            for row, evaluated in found.items()
         }
 
 

@@ -92,15 +92,15 @@ def test_without_the_path_chains_stay_on_the_plateau_and_the_words_say_so() -> N
 
 @pytest.mark.slow
 def test_every_draw_is_asked_at_the_papers_temperature(led: list[Checkpoint[Floats]]) -> None:
-    for chain, asked in Noting.asked.items():
-        on_path = [t > PAPER for t in asked]
+    for chain, values in Noting.asked.items():
+        on_path = [t > PAPER for t in values]
         last = len(on_path) - on_path[::-1].index(True)
         after = sum(r.draws[chain].figures[GRADIENTS] for r in led[WITH.path :])
         assert sum(on_path) > WITH.path
         assert (
-            len(asked) - last > after
+            len(values) - last > after
         )  # all the gradients of warmup and draws, and those of the path's last step
-        assert set(asked[-after:]) == {PAPER}
+        assert set(values[-after:]) == {PAPER}
 
 
 def scores(rounds: Sequence[Checkpoint[Floats]]) -> dict[str, float]:

@@ -33,7 +33,7 @@ def is_recovered(codes: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bo
         return False
     off = fitted.means[kept] - MEANS
     sizes = N * SHARES
-    far = [size * one @ np.linalg.solve(covariance, one) for size, one, covariance in zip(
+    far = [size * item @ np.linalg.solve(covariance, item) for size, item, covariance in zip(
         sizes, off, COVARIANCES, strict=True
     )]  # fmt: skip
     return max(far) < chi2.isf(ALPHA / 2, 3) + 1.0  # the prior of mean 0 pulls each mean a little

@@ -30,11 +30,11 @@ def test_the_first_of_equal_rows_is_named() -> None:
 
 def test_the_share_of_farther_pairs_is_mann_and_whitneys() -> None:
     rng = np.random.default_rng(7)
-    one, other = rng.integers(0, 9, 50).astype(float), rng.integers(2, 12, 70).astype(float)  # with ties
-    u = mannwhitneyu(one, other).statistic
-    assert share_farther(one, other) == pytest.approx(u / (50 * 70))
-    assert share_farther(one, one) == 0.5 and share_farther(one + 100, other) == 1.0
-    assert share_farther(one, other) != pytest.approx(share_farther(other, one))
+    array, other = rng.integers(0, 9, 50).astype(float), rng.integers(2, 12, 70).astype(float)  # with ties
+    u = mannwhitneyu(array, other).statistic
+    assert share_farther(array, other) == pytest.approx(u / (50 * 70))
+    assert share_farther(array, array) == 0.5 and share_farther(array + 100, other) == 1.0
+    assert share_farther(array, other) != pytest.approx(share_farther(other, array))
 
 
 def test_nothing_to_compare_is_an_error() -> None:

@@ -101,7 +101,7 @@ def test_voters_who_did_not_vote_on_a_picture_do_not_disagree_on_it() -> None:
     )
     assert agreements(table) == pytest.approx([2 / 3, 1.0, 3 / 5])
     cast = right_share(np.array([[1, 2], [1, MISSING], [2, MISSING]]), np.array([1, 1, 1]))
-    assert [(one.count, one.of) for one in cast] == [(2, 3), (0, 1)]
+    assert [(proportion.count, proportion.of) for proportion in cast] == [(2, 3), (0, 1)]
 
 
 def test_alpha_by_hand() -> None:

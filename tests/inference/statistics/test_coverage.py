@@ -82,20 +82,20 @@ def test_plain_prior_draws_cover_rate_and_mass(n: int, rate: float) -> None:
 def test_two_phases_cover_rate_and_mass(n: int, n_second: int, correlation: float) -> None:
     for rate in RATES:
         found = two_phase(Bank(rate, correlation), n, n_second)
-        assert [holds(one.covered) for one in found] == [True, True], (rate, found)
+        assert [holds(coverage.covered) for coverage in found] == [True, True], (rate, found)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_the_uniform_share_does_not_matter_for_coverage(share: float) -> None:
     for rate, correlation in ((0.1, 0.8), (0.1, 0.0), (0.01, 0.8), (0.01, 0.0)):
         found = two_phase(Bank(rate, correlation), 1000, 200, share)
-        assert [holds(one.covered) for one in found] == [True, True], (rate, correlation, found)
+        assert [holds(coverage.covered) for coverage in found] == [True, True], (rate, correlation, found)
 
 
 def test_a_rate_of_three_tenths_is_covered() -> None:
     """Without Korn and Graubard's effective number of draws: 91%."""
     found = two_phase(Bank(0.3), 1000, 200, repeats=2_000)
-    assert [holds(one.covered, 2_000) for one in found] == [True, True]
+    assert [holds(coverage.covered, 2_000) for coverage in found] == [True, True]
 
 
 def test_a_good_cheap_score_narrows_the_interval() -> None:

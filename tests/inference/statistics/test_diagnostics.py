@@ -132,17 +132,17 @@ def test_a_chain_outside_the_level_set_contradicts_convergence() -> None:
 
 
 def test_doubts_of_the_sampler_contradict_convergence() -> None:
-    rest = (TARGET, basic_summaries(TARGET), prior())
-    assert conclude(chains(confidences(4)), *rest, renders=1).ending is Ending.CONVERGED
-    doubted = conclude(chains(confidences(4)), *rest, renders=1, doubts=["2% diverged"])
+    remaining = (TARGET, basic_summaries(TARGET), prior())
+    assert conclude(chains(confidences(4)), *remaining, renders=1).ending is Ending.CONVERGED
+    doubted = conclude(chains(confidences(4)), *remaining, renders=1, doubts=["2% diverged"])
     assert doubted.ending is Ending.FOUND and "Not converged: 2% diverged." in doubted.sentences
 
 
 def test_found_counts_what_is_distinct_if_it_is_told() -> None:
-    rest = (TARGET, basic_summaries(TARGET), prior())
-    told = conclude(chains(confidences(3)), *rest, renders=1, examples="9 variations of one scene")
-    assert told.sentences[0].startswith("FOUND: 9 variations of one scene in the level set.")
-    assert "600" not in told.sentences[0]  # draws
+    remaining = (TARGET, basic_summaries(TARGET), prior())
+    conclusion = conclude(chains(confidences(3)), *remaining, renders=1, examples="9 variations of one scene")
+    assert conclusion.sentences[0].startswith("FOUND: 9 variations of one scene in the level set.")
+    assert "600" not in conclusion.sentences[0]  # draws
 
 
 def test_a_stray_chain_is_named() -> None:

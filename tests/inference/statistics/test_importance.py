@@ -117,10 +117,10 @@ def test_the_error_of_a_mass_is_the_spread_of_the_masses() -> None:
         draws = prior_draws(seed, range(40), SquarePrior(), SQUARE, target)
         narrow = replace(target, tolerance=(0.02,))  # few hits, the same weights
         found.append(how_often(draws, narrow))
-    masses = np.array([one.mass.value for one in found])
+    masses = np.array([item.mass.value for item in found])
     low, high = (repeats - 1) / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], repeats - 1)
-    claimed = np.mean([(one.mass.error * one.mass.value) ** 2 for one in found]) / masses.var()
-    by_hits = np.mean([one.mass.value**2 / max(1, one.hits) for one in found]) / masses.var()
+    claimed = np.mean([(item.mass.error * item.mass.value) ** 2 for item in found]) / masses.var()
+    by_hits = np.mean([item.mass.value**2 / max(1, item.hits) for item in found]) / masses.var()
     assert low < claimed < high
     assert not low < by_hits < high
 

@@ -100,10 +100,10 @@ def test_the_error_is_the_spread_of_the_estimates() -> None:
     for seed in range(400):
         cheap, g = bank.draw(rng, 1, 300)
         selection = design(seed, cheap[0], 100)
-        one = estimate(selection, bank.hits(g[0][selection.members]))
-        found.append(one.value)
-        claimed.append((one.error * one.value) ** 2)
-        first_only.append(one.value * (1 - one.value) / 300)
+        item = estimate(selection, bank.hits(g[0][selection.members]))
+        found.append(item.value)
+        claimed.append((item.error * item.value) ** 2)
+        first_only.append(item.value * (1 - item.value) / 300)
     ratio = np.mean(claimed) / np.var(found)
     low, high = 399 / stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], 399)
     assert low < ratio < high
@@ -113,9 +113,9 @@ def test_the_error_is_the_spread_of_the_estimates() -> None:
 @pytest.mark.parametrize("hits", [0, 1, 4, 31, 60, 79, 80])
 def test_without_a_second_phase_it_is_clopper_and_pearson(hits: int) -> None:
     values = (np.arange(80) < hits).astype(float)
-    one = estimate(everyone(80), values)
-    assert one.interval == pytest.approx(clopper_pearson(hits, 80), abs=1e-12)
-    assert one.point == Proportion(hits, 80).point and one.value == hits / 80
+    item = estimate(everyone(80), values)
+    assert item.interval == pytest.approx(clopper_pearson(hits, 80), abs=1e-12)
+    assert item.point == Proportion(hits, 80).point and item.value == hits / 80
     relative = values * 0.7
     assert estimate(everyone(80), relative).interval == pytest.approx(
         mass_interval(float(relative.mean()), 80), abs=1e-12
@@ -124,9 +124,9 @@ def test_without_a_second_phase_it_is_clopper_and_pearson(hits: int) -> None:
 
 def test_no_hit_bounds_by_the_smallest_probability() -> None:
     selection = design(1, SCORES, 100, 0.5)
-    one = estimate(selection, np.zeros(selection.members.size))
+    item = estimate(selection, np.zeros(selection.members.size))
     uniform = 50  # draws: the floor times the size of the bank
-    assert one.interval == pytest.approx(clopper_pearson(0, uniform)) and one.point is None
+    assert item.interval == pytest.approx(clopper_pearson(0, uniform)) and item.point is None
     assert estimate(Selection(np.array([], np.intp), np.full(10, 0.1)), np.array([])).interval == (
         pytest.approx((0.0, 0.975))
     )
@@ -147,9 +147,9 @@ def test_hits_of_sure_members_say_nothing_of_the_others() -> None:
     """Twenty hits among 50 of probability 1: a variance of the seen alone would end at .03."""
     inclusion = np.where(np.arange(1000) < 50, 1.0, 0.01)
     selection = Selection(np.append(np.arange(50), 700), inclusion)
-    one = estimate(selection, (np.arange(51) < 20).astype(float))
-    assert one.value == 0.02 and one.interval.low < 0.02
-    assert one.interval.high > clopper_pearson(0, 10).high > 0.3
+    item = estimate(selection, (np.arange(51) < 20).astype(float))
+    assert item.value == 0.02 and item.interval.low < 0.02
+    assert item.interval.high > clopper_pearson(0, 10).high > 0.3
 
 
 def test_examples_are_resampled_by_weight_over_probability() -> None:

@@ -142,7 +142,7 @@ def search(
 
 def reasons(found: Conclusion, *words: str) -> list[str]:
     """Why it has not converged, but for reasons with one of these words."""
-    return [one for one in found.sentences[1:] if not any(word in one for word in words)]
+    return [sentence for sentence in found.sentences[1:] if not any(word in sentence for word in words)]
 
 
 @pytest.mark.slow
@@ -150,9 +150,11 @@ def reasons(found: Conclusion, *words: str) -> list[str]:
 def test_chains_that_ignore_the_classifier_never_converge(logit: Logit) -> None:
     """20 seeds with a step that mixes well over the prior. Planted: the verdict without the share and size of hits."""
     found = [search(logit, seed, 1.0, is_blind=True) for seed in range(20)]
-    assert not any(one.ending is Ending.CONVERGED for one in found)
+    assert not any(conclusion.ending is Ending.CONVERGED for conclusion in found)
     without = [
-        one for one in found if not reasons(one, "draws are in the level set", "draws in the level set")
+        conclusion
+        for conclusion in found
+        if not reasons(conclusion, "draws are in the level set", "draws in the level set")
     ]
     assert len(without) >= 8
 
@@ -265,7 +267,7 @@ def pass_rate(
     logit: Logit, scale: float, is_blind: bool, is_planted: str = "", n: int = 60
 ) -> tuple[int, int]:
     known = [passes(logit, seed, scale, is_blind, is_planted) for seed in range(n)]
-    return sum(bool(one) for one in known), sum(one is not None for one in known)
+    return sum(bool(item) for item in known), sum(item is not None for item in known)
 
 
 @pytest.mark.slow

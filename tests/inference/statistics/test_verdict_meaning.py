@@ -49,7 +49,7 @@ def prior(hits: int = 0) -> tuple[list[Draw[int]], HowOften]:
 def concluded(draws: Sequence[Draw[int]] = DRAWS, **summaries: Floats) -> Conclusion:
     """The verdict on these draws, with summaries that are given as (chains, draws)."""
     functions = {
-        name: lambda one, values=values: float(values[one.chain, one.index])
+        name: lambda item, values=values: float(values[item.chain, item.index])
         for name, values in summaries.items()
     }
     return conclude(draws, TARGET, functions, prior()[1], renders=5000)
@@ -109,9 +109,9 @@ def test_what_is_said_of_converged_chains_is_the_worst_of_their_summaries() -> N
     for values in ({"good": MIXED, "slower": slower}, {"slower": slower, "good": MIXED}):
         found = concluded(**values)
         assert found.ending is Ending.CONVERGED
-        said = " ".join(found.sentences)
-        assert re.search(rf"R-hat {bad.r_hat:.3f} \(slower\)", said)
-        assert re.search(rf"ESS {bad.ess:.0f} \(slower\)", said)
+        text = " ".join(found.sentences)
+        assert re.search(rf"R-hat {bad.r_hat:.3f} \(slower\)", text)
+        assert re.search(rf"ESS {bad.ess:.0f} \(slower\)", text)
 
 
 def test_a_prior_draw_that_the_rate_leaves_out_is_found_all_the_same() -> None:

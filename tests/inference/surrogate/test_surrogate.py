@@ -30,7 +30,7 @@ class Dim(Counting):
     """The cheap look: a darker picture."""
 
     def render(self, zs: Sequence[Floats]) -> list[Pixel]:
-        return [Pixel((0.8 * one.pixels).astype(np.uint8)) for one in super().render(zs)]
+        return [Pixel((0.8 * pixel.pixels).astype(np.uint8)) for pixel in super().render(zs)]
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ def test_all_at_once_is_one_by_one_with_one_batch_per_inner_step_and_one_to_deci
     found = list(rounds(toy_surrogate(dear, cheap), begin(), 25))
     single, states = toy_surrogate(), list(begin().states)
     rngs = [load_rng(state) for state in begin().rng_states]
-    for one in found:
+    for checkpoint in found:
         steps = [single.step([rng], [state])[0] for rng, state in zip(rngs, states, strict=True)]
         states = [draw.state for draw in steps]
-        assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in one.draws]
-        assert [draw.figures for draw in steps] == [draw.figures for draw in one.draws]
+        assert [s.z.tobytes() for s in states] == [d.z.tobytes() for d in checkpoint.draws]
+        assert [draw.figures for draw in steps] == [draw.figures for draw in checkpoint.draws]
     assert len(dear.batches) <= 25 and max(dear.batches) > 1
     assert len(cheap.batches) <= 25 * N_INNER + 1 and max(cheap.batches) > 1
-    assert sum(dear.batches) == sum(draw.was_rendered for one in found for draw in one.draws)
-    inner = sum(draw.figures["inner_renders"] for one in found for draw in one.draws)
+    assert sum(dear.batches) == sum(draw.was_rendered for item in found for draw in item.draws)
+    inner = sum(draw.figures["inner_renders"] for item in found for draw in item.draws)
     assert sum(cheap.batches) == inner + 4  # the starts' own cheap scores, once
     assert inner < 25 * 4 * N_INNER  # invalid points cost nothing
 
@@ -80,8 +80,8 @@ def test_a_stopped_run_resumes_to_the_same_draws_and_figures(stop: int) -> None:
     before = list(rounds(toy_surrogate(), begin(), stop, n_warmup=3))
     after = list(rounds(toy_surrogate(), through_json(before[-1]), 20, n_warmup=3))
     assert bits(flat(before)) + bits(flat(after)) == bits(flat(unbroken))
-    assert [draw.figures for one in before + after for draw in one.draws] == [
-        draw.figures for one in unbroken for draw in one.draws
+    assert [draw.figures for checkpoint in before + after for draw in checkpoint.draws] == [
+        draw.figures for checkpoint in unbroken for draw in checkpoint.draws
     ]
 
 
@@ -96,10 +96,10 @@ def test_a_kernel_that_remembers_draws_what_one_that_forgets_draws() -> None:
     """Each chain forgets at another time, so a score kept for the wrong state would show."""
     states, rngs = list(begin().states), [load_rng(state) for state in begin().rng_states]
     remembering, steps = toy_surrogate(), list(rounds(toy_surrogate(), begin(), 30))
-    assert any(draw.is_accepted for one in steps for draw in one.draws)
-    for one in steps:
+    assert any(draw.is_accepted for checkpoint in steps for draw in checkpoint.draws)
+    for step in steps:
         after = [toy_surrogate().step([r], [s])[0].state for r, s in zip(rngs, states, strict=True)]
-        assert [s.z.tobytes() for s in after] == [d.z.tobytes() for d in one.draws]
+        assert [s.z.tobytes() for s in after] == [d.z.tobytes() for d in step.draws]
         states = after
     again = list(rounds(remembering, begin(), 30))
     assert bits(flat(again)) == bits(flat(steps))

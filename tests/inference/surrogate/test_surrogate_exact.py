@@ -92,7 +92,7 @@ def test_it_is_in_detailed_balance_where_the_prior_is_not_uniform() -> None:
 def test_the_cheap_looks_differ_from_the_deciding_one_and_one_of_them_is_useless() -> None:
     of = [tiny_surrogate(cheap) for cheap in (FewLevels(), Scrambled())]
     dear = [state.log_weight for state in states(of[0].deciding)]
-    near, far = ([state.log_weight for state in states(one.leading)] for one in of)
+    near, far = ([state.log_weight for state in states(surrogate.leading)] for surrogate in of)
     assert 0.5 < stats.spearmanr(dear, near).statistic < 0.999
     assert abs(stats.spearmanr(dear, far).statistic) < 0.2
 

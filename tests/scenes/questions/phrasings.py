@@ -88,8 +88,8 @@ def _zero_hop() -> Iterator[tuple[str, str]]:
 
 def _hops() -> Iterator[tuple[str, str]]:
     for kind, chain in _CHAINS.items():
-        anchor, _, rest = chain.removeprefix("left of the ").partition(" [")
-        intro = f"There is a {anchor} [{rest}" if rest else f"There is a {anchor}"
+        anchor, _, text = chain.removeprefix("left of the ").partition(" [")
+        intro = f"There is a {anchor} [{text}" if text else f"There is a {anchor}"
         yield from _named(
             f"{kind}/count",
             f"How many {XS} are {chain}?",
@@ -129,18 +129,22 @@ def _single_or() -> Iterator[tuple[str, str]]:
         ("count_material", "metal things", "red cubes", "large spheres"),
         ("count_shape", "cubes", "red things", "large metal things"),
     ]
-    for name, whole, one, other in cases:
-        texts = (f"{how} {whole} are [either] {one} or {other}?" for how in ("How many", "What number of"))
+    for name, whole, text, other in cases:
+        texts = (f"{how} {whole} are [either] {text} or {other}?" for how in ("How many", "What number of"))
         yield from _named(f"single_or/{name}", *texts)
 
 
 def _same_all() -> Iterator[tuple[str, str]]:
     for name in ATTRIBUTES:
-        one, many = _sharing(name, "is", "has"), _sharing(name, "are", "have")
+        texts, many = _sharing(name, "is", "has"), _sharing(name, "are", "have")
         yield from _named(
             f"same_relate/same_{name}/exist_all",
             *(f"Are there any other things {place}?" for place in many),
-            *(f"Is there {what} {place}?" for what in ("anything else", "any other thing") for place in one),
+            *(
+                f"Is there {what} {place}?"
+                for what in ("anything else", "any other thing")
+                for place in texts
+            ),
         )
         plain = f"{'[made of] ' if name == 'material' else ''}the same {name} as the {_anchor(name)}"
         for how in ("How many", "What number of"):
@@ -155,11 +159,11 @@ def _same_all() -> Iterator[tuple[str, str]]:
 def _same_some() -> Iterator[tuple[str, str]]:
     for name in ATTRIBUTES:
         called = "cubes" if name != "shape" else "red things"
-        one, many = _sharing(name, "is", "has"), _sharing(name, "are", "have")
+        texts, many = _sharing(name, "is", "has"), _sharing(name, "are", "have")
         yield from _named(
             f"same_relate/same_{name}/exist",
             *(f"Are there any [other] {called} {place}?" for place in many),
-            *(f"Is there {a} {called[:-1]} {place}?" for a in ("a", "another") for place in one),
+            *(f"Is there {a} {called[:-1]} {place}?" for a in ("a", "another") for place in texts),
         )
         plain = f"{'[made of] ' if name == 'material' else ''}the same {name} as the {_anchor(name)}"
         for how in ("How many", "What number of"):
@@ -171,20 +175,20 @@ def _same_some() -> Iterator[tuple[str, str]]:
 
 
 def _same_query() -> Iterator[tuple[str, str]]:
-    for name, asked in product(ATTRIBUTES, ATTRIBUTES):
-        if name == asked:
+    for name, request in product(ATTRIBUTES, ATTRIBUTES):
+        if name == request:
             continue
-        called = {"size", "color", "material", "shape"}.difference((name, asked)).pop()
+        called = {"size", "color", "material", "shape"}.difference((name, request)).pop()
         what = {"size": "large thing", "color": "red thing", "material": "metal thing", "shape": "cube"}[
             called
         ]
-        made = "[made of] " if name == "material" else ""
-        texts = _query(asked, f"{what} that is {made}the same {name} as the {_anchor(name)}")
+        built = "[made of] " if name == "material" else ""
+        texts = _query(request, f"{what} that is {built}the same {name} as the {_anchor(name)}")
         more = [
             re.sub(r"\b([Tt]he) (?=(large|red|metal|cube))", r"\1 other ", text, count=1) for text in texts
         ]
         more = [text.replace("There is a ", "There is another ") for text in more]
-        yield from _named(f"same_relate/same_{name}/{asked}", *texts, *more)
+        yield from _named(f"same_relate/same_{name}/{request}", *texts, *more)
 
 
 def _anchor(shared: str) -> str:
@@ -202,47 +206,47 @@ def _sharing(name: str, be: str, have: str) -> tuple[str, ...]:
 
 def _comparison() -> Iterator[tuple[str, str]]:
     for name in ATTRIBUTES:
-        for related, one, other in _pairs(
+        for related, text, other in _pairs(
             f"{X} [that is] left of the {Z}", X, f"{Y} [that is] behind the {W}", Y
         ):
-            made = (
-                f"Are the {one} and the {other} made of the same material?",
-                f"Is the {one} made of the same material as the {other}?",
-                f"There is a {one}; is it made of the same material as the {other}?",
+            texts = (
+                f"Are the {text} and the {other} made of the same material?",
+                f"Is the {text} made of the same material as the {other}?",
+                f"There is a {text}; is it made of the same material as the {other}?",
             )
             yield from _named(
                 f"comparison/{name}{related}",
-                f"Is the {name} of the {one} the same as the {other}?",
-                f"Do the {one} and the {other} have the same {name}?",
-                f"Is the {one} the same {name} as the {other}?",
-                f"Does the {one} have the same {name} as the {other}?",
-                f"There is a {one}; is it the same {name} as the {other}?",
-                f"There is a {one}; does it have the same {name} as the {other}?",
-                f"There is a {one}; is its {name} the same as the {other}?",
-                *(made if name == "material" else ()),
+                f"Is the {name} of the {text} the same as the {other}?",
+                f"Do the {text} and the {other} have the same {name}?",
+                f"Is the {text} the same {name} as the {other}?",
+                f"Does the {text} have the same {name} as the {other}?",
+                f"There is a {text}; is it the same {name} as the {other}?",
+                f"There is a {text}; does it have the same {name} as the {other}?",
+                f"There is a {text}; is its {name} the same as the {other}?",
+                *(texts if name == "material" else ()),
             )
 
 
 def _numbers() -> Iterator[tuple[str, str]]:
     far = f"{XS} [that are] left of the {Z}", XS, f"{YS} [that are] behind the {W}", YS
-    for related, one, other in _pairs(*far):
+    for related, text, other in _pairs(*far):
         if related == "/second_related":
             continue
         yield from _named(
             f"compare_integer/equal_integer{related}",
-            f"Is the number of {one} the same as the number of {other}?",
-            f"Are there an equal number of {one} and {other}?",
-            f"Are there the same number of {one} and {other}?",
+            f"Is the number of {text} the same as the number of {other}?",
+            f"Are there an equal number of {text} and {other}?",
+            f"Are there the same number of {text} and {other}?",
         )
         yield from _named(
             f"compare_integer/less_than{related}",
-            f"Is the number of {one} less than the number of {other}?",
-            f"Are there fewer {one} than {other}?",
+            f"Is the number of {text} less than the number of {other}?",
+            f"Are there fewer {text} than {other}?",
         )
         yield from _named(
             f"compare_integer/greater_than{related}",
-            f"Is the number of {one} greater than the number of {other}?",
-            f"Are there more {one} than {other}?",
+            f"Is the number of {text} greater than the number of {other}?",
+            f"Are there more {text} than {other}?",
         )
 
 

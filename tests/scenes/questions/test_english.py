@@ -24,7 +24,7 @@ from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard, Vocabulary
 
 
 def question_program(
-    asked: str, target: Description, relation: str = "", anchor: Description = ANYTHING
+    text: str, target: Description, relation: str = "", anchor: Description = ANYTHING
 ) -> Program:
     """Asks for count, existence or an attribute of the described objects, related to an anchor; written out by hand."""
     steps = [Step("scene")]
@@ -33,14 +33,14 @@ def question_program(
         steps.append(Step("unique", (len(steps) - 1,)))
         steps.append(Step("relate", (len(steps) - 1,), (relation,)))
     _filter(steps, target)
-    if asked not in ("count", "exist"):
+    if text not in ("count", "exist"):
         steps.append(Step("unique", (len(steps) - 1,)))
-        asked = f"query_{asked}"
-    return (*steps, Step(asked, (len(steps) - 1,)))
+        text = f"query_{text}"
+    return (*steps, Step(text, (len(steps) - 1,)))
 
 
-def _filter(steps: list[Step], said: Description) -> None:
-    for attribute, word in zip(FILTER_ORDER, said, strict=True):
+def _filter(steps: list[Step], texts: Description) -> None:
+    for attribute, word in zip(FILTER_ORDER, texts, strict=True):
         if word is not None:
             steps.append(Step(f"filter_{attribute}", (len(steps) - 1,), (word,)))
 

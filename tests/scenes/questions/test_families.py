@@ -133,14 +133,14 @@ def _answer(program: Program, scene: Scene) -> str:
 
 def _said(program: Program, at: int) -> set[str]:
     """The attributes that the description right before a step names."""
-    said: set[str] = set()
+    texts: set[str] = set()
     while program[at].inputs:
         at = program[at].inputs[0]
         if program[at].function.startswith("filter_"):
-            said.add(program[at].function.removeprefix("filter_"))
+            texts.add(program[at].function.removeprefix("filter_"))
         elif program[at].function != "unique":
             break
-    return said
+    return texts
 
 
 def _check_answer_is_not_said(program: Program) -> None:
@@ -161,8 +161,8 @@ def _check_compared_differ(family: Family, program: Program, scene: Scene) -> No
         assert len(set(objects)) == 2
     if family.kind in ("compare_integer", "single_or"):
         last = [step for step in program if len(step.inputs) == 2][-1]
-        one, other = (at if family.kind == "single_or" else program[at].inputs[0] for at in last.inputs)
-        assert values[one] != values[other] or values[one] == 0
+        number, other = (at if family.kind == "single_or" else program[at].inputs[0] for at in last.inputs)
+        assert values[number] != values[other] or values[number] == 0
 
 
 def _check_order_of_filters(program: Program) -> None:

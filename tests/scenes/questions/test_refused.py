@@ -79,7 +79,7 @@ def test_a_shape_that_is_not_introduced_is_named_as_one_that_a_query_can_introdu
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             "How many cubes are there? How many spheres?",
@@ -90,8 +90,8 @@ def test_a_shape_that_is_not_introduced_is_named_as_one_that_a_query_can_introdu
         ("?! How many cubes; spheres", "cannot be read at ';'"),
     ],
 )
-def test_punctuation_is_quoted_as_it_was_typed(text: str, told: str) -> None:
+def test_punctuation_is_quoted_as_it_was_typed(text: str, message: str) -> None:
     """Planted bug: "cannot be read at ';'", which nobody had typed."""
     with pytest.raises(InputError) as refused:
         parse(text)
-    assert told in str(refused.value)
+    assert message in str(refused.value)

@@ -35,13 +35,13 @@ def questions() -> tuple[tuple[Family, Program], ...]:
 
 
 def _questions(rng: np.random.Generator, n: int) -> Iterator[tuple[Family, Program]]:
-    made = 0
-    while made < n:
+    number = 0
+    while number < n:
         scene = random_scene(rng, int(rng.integers(3, 11)))
         for family in FAMILIES:
             drawn = random_question(rng, scene, family)
-            if drawn is not None and made < n:
-                made += 1
+            if drawn is not None and number < n:
+                number += 1
                 yield family, drawn[0]
 
 
@@ -81,8 +81,8 @@ def test_a_program_of_no_family_is_said_to_have_none() -> None:
 def compared_the_other_way(patch: pytest.MonkeyPatch) -> None:
     compare = meaning._Steps.compare
 
-    def swapped(steps: meaning._Steps, asked: Compare) -> int:
-        return compare(steps, Compare(asked.function, asked.second, asked.first))
+    def swapped(steps: meaning._Steps, request: Compare) -> int:
+        return compare(steps, Compare(request.function, request.second, request.first))
 
     patch.setattr(meaning._Steps, "compare", swapped)
 

@@ -62,24 +62,24 @@ def swept_of(model: Callable[[Book], Planted], n: int, revoked: str = "", seed: 
     return Swept(rows[: n // 2], rows[n // 2 :], asker, book)
 
 
-def families_of(one: Swept) -> list[Family]:
+def families_of(swept: Swept) -> list[Family]:
     """The families that the first half of the scenes shows."""
-    return discover(situations(one.training, one.asker), CLEVR)
+    return discover(situations(swept.training, swept.asker), CLEVR)
 
 
 def judged(
-    folder: Path, one: Swept, families: Sequence[Family], rows: Sequence[Row], severity: Mapping[str, float]
+    folder: Path, swept: Swept, families: Sequence[Family], rows: Sequence[Row], severity: Mapping[str, float]
 ) -> tuple[list[Finding], float]:
     """The findings of families in these scenes, and the share of mistakes that confirmed families hold."""
-    scenes = situations(rows, one.asker)
+    scenes = situations(rows, swept.asker)
     seen: list[HeldOut] = in_held_out(families, scenes)
     with Lines(folder / "tested.jsonl", TESTED) as log:
         for number, each in enumerate(seen):
-            Confirmer(one.book, one.asker).confirm(number, each.family, each.failures[:5], log)
-        owners = memberships_of([one.family for one in seen], scenes)
-        found = findings(seen, log.values, owners, severity)
+            Confirmer(swept.book, swept.asker).confirm(number, each.family, each.failures[:5], log)
+        holders = memberships_of([held_out.family for held_out in seen], scenes)
+        found = findings(seen, log.values, holders, severity)
     confirmed = {each.number for each in found if each.is_confirmed}
-    return found, covered(owners, confirmed).value
+    return found, covered(holders, confirmed).value
 
 
 def audited(
@@ -91,5 +91,5 @@ def audited(
     severity: Mapping[str, float] | None = None,
 ) -> tuple[list[Finding], float]:
     """The findings of an audit of a planted model, and the share of mistakes that confirmed families hold."""
-    one = swept(view, cap, n, revoked)
-    return judged(folder, one, families_of(one), one.held_out, severity or {})
+    item = swept(view, cap, n, revoked)
+    return judged(folder, item, families_of(item), item.held_out, severity or {})

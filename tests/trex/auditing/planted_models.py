@@ -124,7 +124,8 @@ def blue_beside_green_is_swapped(facts: Facts) -> SceneSets:
             with_attribute(item, "color", other[item.color])
             if item.color in other
             and any(
-                one.color == other[item.color] and _gap(item, one) < BESIDE for one in facts.scene.objects
+                scene_object.color == other[item.color] and _gap(item, scene_object) < BESIDE
+                for scene_object in facts.scene.objects
             )
             else item
         ),
@@ -154,6 +155,6 @@ def _depth(item: SceneObject) -> float:
     return item.x * BEHIND[0] + item.y * BEHIND[1]
 
 
-def _gap(one: SceneObject, other: SceneObject) -> float:
-    apart = float(np.hypot(one.x - other.x, one.y - other.y))
-    return apart - RADIUS[one.size] - RADIUS[other.size]
+def _gap(scene_object: SceneObject, other: SceneObject) -> float:
+    apart = float(np.hypot(scene_object.x - other.x, scene_object.y - other.y))
+    return apart - RADIUS[scene_object.size] - RADIUS[other.size]

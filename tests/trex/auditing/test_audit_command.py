@@ -43,12 +43,12 @@ def whole(slow: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 
 def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str, object]]) -> None:
-    folder, _, told = whole
+    folder, _, message = whole
     page = (folder / "report.html").read_text()
-    assert str(told["headline"]) in page and told["families"]
-    assert json.loads((folder / "report.json").read_text())["headline"] == told["headline"]
-    assert told["page"] == str(folder / "report.html")
-    assert told["not_found"] and "kinds of confident mistakes that were looked for" in page
+    assert str(message["headline"]) in page and message["families"]
+    assert json.loads((folder / "report.json").read_text())["headline"] == message["headline"]
+    assert message["page"] == str(folder / "report.html")
+    assert message["not_found"] and "kinds of confident mistakes that were looked for" in page
 
 
 @pytest.mark.parametrize("lines", [0, 17, 31])
@@ -68,9 +68,9 @@ def test_cut_anywhere_it_ends_in_the_same_bytes(
 
 
 def test_a_finished_audit_is_only_read(whole: tuple[Path, Path, dict[str, object]]) -> None:
-    folder, bank, told = whole
+    folder, bank, message = whole
     before = tree(folder)
-    assert carried_out(folder, bank) == told
+    assert carried_out(folder, bank) == message
     assert tree(folder) == before
 
 
@@ -151,7 +151,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
     whole: tuple[Path, Path, dict[str, object]], tmp_path: Path
 ) -> None:
-    _, bank, told = whole
+    _, bank, message = whole
     with subprocess.Popen(["true"]) as dead:
         dead.wait()
     (tmp_path / "out").mkdir()
@@ -159,7 +159,7 @@ def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
     shutil.copy(whole[0] / "audit.json", tmp_path / "out")  # of a try that failed, with other settings
     other = json.loads((tmp_path / "out" / "audit.json").read_text()) | {"scenes": 99}
     (tmp_path / "out" / "audit.json").write_text(json.dumps(other))
-    assert carried_out(tmp_path / "out", bank)["headline"] == told["headline"]
+    assert carried_out(tmp_path / "out", bank)["headline"] == message["headline"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -186,8 +186,8 @@ def of_kinds(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_questions_of_the_chosen_kinds_and_families_alone_are_asked(of_kinds: Path) -> None:
     lines = map(json.loads, (of_kinds / "swept.jsonl").read_text().splitlines())
-    asked = {FAMILIES[answer["family"]] for line in lines for answer in line["answers"]}
-    names, kinds = {family.name for family in asked}, {family.kind for family in asked}
+    request = {FAMILIES[answer["family"]] for line in lines for answer in line["answers"]}
+    names, kinds = {family.name for family in request}, {family.kind for family in request}
     assert kinds == {"zero_hop", "compare_integer"}
     assert {name for name in names if name.startswith("zero_hop")} == {"zero_hop/count"}
     assert len(names) > 2, "a kind stands for all of its families"
@@ -203,8 +203,8 @@ def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
 
 def test_a_budget_does_not_change_with_the_probes(tmp_path: Path) -> None:
     """Planted bug: with --budget, another --probed made another audit, which the same folder refused."""
-    asked = [
+    request = [
         AuditOptions(model=NAMED, budget=4.0, probed=probed, out=tmp_path / "a") for probed in (0, 8, 16)
     ]
-    settings = [work_of(one).settings for one in asked]
+    settings = [work_of(options).settings for options in request]
     assert settings[0] == settings[1] == settings[2]

@@ -46,15 +46,15 @@ def made(slow: None, tmp_path_factory: pytest.TempPathFactory) -> package.AuditR
 @pytest.fixture(scope="module")
 def suite(made: package.AuditResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("made") / "suite"
-    told = json.loads(trex("suite", "add", made.path, "--to", place, "--json").stdout)
-    assert told[0]["new"] == len({(str(scene), program) for _, scene, program in known(made)})
-    assert not told[0]["known"]
+    message = json.loads(trex("suite", "add", made.path, "--to", place, "--json").stdout)
+    assert message[0]["new"] == len({(str(scene), program) for _, scene, program in known(made)})
+    assert not message[0]["known"]
     return place
 
 
-def known(made: package.AuditResult) -> list[tuple[Failure, Scene, Program]]:
-    found = read_failures(made.path).failures
-    return [(failure, *opened_failure(made.path, failure)[:2]) for failure in found]
+def known(result: package.AuditResult) -> list[tuple[Failure, Scene, Program]]:
+    found = read_failures(result.path).failures
+    return [(failure, *opened_failure(result.path, failure)[:2]) for failure in found]
 
 
 def only(suite: Path) -> Batch:
@@ -64,14 +64,14 @@ def only(suite: Path) -> Batch:
 
 def test_the_command_and_python_take_one_road(made: package.AuditResult) -> None:
     before = tree(made.path)
-    told = json.loads(
+    message = json.loads(
         trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json").stdout
     )
-    assert told == {**made.document(), "page": str(made.page)}
+    assert message == {**made.document(), "page": str(made.page)}
     assert tree(made.path) == before
     assert made.headline in str(made) and str(made.page) in str(made)
-    assert {one.words for one in (*made.families, *made.rejected)} == {
-        row["words"] for row in told["families"]
+    assert {finding.words for finding in (*made.families, *made.rejected)} == {
+        row["words"] for row in message["families"]
     }
 
 
@@ -89,10 +89,10 @@ def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
 
 def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
     page = made.page.read_text()
-    families = [one for one in made.document()["families"] if one["confirmed"]]  # type: ignore[attr-defined]
-    assert all(set(one["probes"]) == {"objects", "noise", "camera", "lights"} for one in families)
+    families = [item for item in made.document()["families"] if item["confirmed"]]  # type: ignore[attr-defined]
+    assert all(set(family["probes"]) == {"objects", "noise", "camera", "lights"} for family in families)
     assert page.count("made from its known failures") == len(families)
-    assert any(flip for one in families for flip in one["flips"]) and "single changes tried" in page
+    assert any(flip for family in families for flip in family["flips"]) and "single changes tried" in page
 
 
 def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_each_confirmed_family_is_a_failed_case(made: package.AuditResult) -> No
     root = ElementTree.parse(made.path.parent / "audit.xml").getroot()
     failed = {case.get("name") for case in root.iter("testcase") if case.find("failure") is not None}
     skipped = {case.get("name") for case in root.iter("testcase") if case.find("skipped") is not None}
-    assert failed == {one.words for one in made.families}
-    assert skipped == {one.words for one in made.rejected}
+    assert failed == {family.words for family in made.families}
+    assert skipped == {finding.words for finding in made.rejected}
 
 
 def test_its_junit_file_is_valid(made: package.AuditResult) -> None:
@@ -140,14 +140,15 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
 ) -> None:
     batch = only(suite)
     wanted = {(failure.question, failure.truth, failure.said) for failure, *_ in known(made)}
-    assert len({one.question for one in batch.content.scenes}) > 1
-    assert {(one.question, one.truth, one.answer) for one in batch.content.scenes} == wanted
+    assert len({scene.question for scene in batch.content.scenes}) > 1
+    assert {(scene.question, scene.truth, scene.answer) for scene in batch.content.scenes} == wanted
     records = list(read_scenes(batch.folder / "scenes" / "CLEVR_found_scenes.json"))
-    for record, one in zip(records, batch.content.scenes, strict=True):
-        assert record.image_filename == one.name and one.confirmed == ("fake",)
-        assert execute(batch.program(one), record.scene) == one.truth != one.answer
+    for record, batch_scene in zip(records, batch.content.scenes, strict=True):
+        assert record.image_filename == batch_scene.name and batch_scene.confirmed == ("fake",)
+        assert execute(batch.program(batch_scene), record.scene) == batch_scene.truth != batch_scene.answer
     stored = {
-        (str(record.scene), one.question) for record, one in zip(records, batch.content.scenes, strict=True)
+        (str(record.scene), scene.question)
+        for record, scene in zip(records, batch.content.scenes, strict=True)
     }
     assert stored == {(str(scene), failure.question) for failure, scene, _ in known(made)}, (
         "stored without a loss"
@@ -157,14 +158,14 @@ def test_a_suite_keeps_every_confirmed_failure_with_its_own_question(
 def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) -> None:
     """Each question goes with its own picture: swapped questions would give other answers."""
     results = run_suite(SuiteRunOptions(suite=suite, model=NAMED)).results
-    assert results and all(one.fails for one in results)
-    assert [one.answer for one in results] == [one.answer for one in only(suite).content.scenes]
+    assert results and all(result.fails for result in results)
+    assert [result.answer for result in results] == [scene.answer for scene in only(suite).content.scenes]
 
 
 def test_adding_an_audit_again_adds_nothing(made: package.AuditResult, suite: Path) -> None:
     before = tree(suite)
-    told = json.loads(trex("suite", "add", made.path, "--to", suite, "--json").stdout)
-    assert told[0]["new"] == 0 and told[0]["batch"] is None
+    message = json.loads(trex("suite", "add", made.path, "--to", suite, "--json").stdout)
+    assert message[0]["new"] == 0 and message[0]["batch"] is None
     assert tree(suite) == before
 
 
@@ -189,13 +190,15 @@ def test_a_damaged_audit_is_refused_and_nothing_is_written(
 
 
 def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
-    told = json.loads(
+    message = json.loads(
         trex(
             *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", made.path
         ).stdout
     )["beside"]
-    assert told["model"] == NAMED and len(told["families"]) == len(made.families)
-    assert all(row["only_first"] == row["only_second"] == 0 for row in (told["mistakes"], *told["families"]))
+    assert message["model"] == NAMED and len(message["families"]) == len(made.families)
+    assert all(
+        row["only_first"] == row["only_second"] == 0 for row in (message["mistakes"], *message["families"])
+    )
     assert f"Beside {NAMED}" in made.page.read_text()
     other = trex(*COMMAND, "--seed", "5", "--out", made.path.parent / "new", "--beside", made.path)
     refused(other, "is of other scenes or questions (seed differ)")

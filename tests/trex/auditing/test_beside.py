@@ -40,14 +40,14 @@ def models() -> tuple[Swept, Swept, Swept]:
     return first, second, third
 
 
-def other(one: Swept, name: str = "other") -> Other:
-    return Other(name, tuple(row for _, row in one.held_out))
+def other(item: Swept, name: str = "other") -> Other:
+    return Other(name, tuple(row for _, row in item.held_out))
 
 
 @pytest.mark.slow
 def test_mistakes_are_paired_scene_by_scene(models: tuple[Swept, Swept, Swept]) -> None:
     first, second, third = models
-    wrong = [[bool(row.mistakes) for _, row in one.held_out] for one in (first, second)]
+    wrong = [[bool(row.mistakes) for _, row in item.held_out] for item in (first, second)]
     found = beside(first.held_out, other(second), [], first.asker).mistakes
     assert found.n == N // 2
     assert found.both == sum(a and b for a, b in zip(*wrong, strict=True))
@@ -61,7 +61,7 @@ def test_a_family_of_one_model_is_not_blamed_on_the_other(
 ) -> None:
     """The other model errs too, but for another reason; beside itself a model fails in the same scenes."""
     first, second, _ = models
-    known = {one.key: one for one in conditions_of(CLEVR)["object"]}
+    known = {condition.key: condition for condition in conditions_of(CLEVR)["object"]}
     family = Family(Pattern.of((known["size small"], known["far back"])), Symptom("object", "missed"))
     found, _ = judged(tmp_path, first, [family], first.held_out, {})
     (against,) = beside(first.held_out, other(second), found, first.asker).families.values()
@@ -81,11 +81,11 @@ def test_the_p_value_of_a_family_is_corrected_for_the_number_of_families() -> No
     assert Beside("other", even, dict.fromkeys(range(3), even)).corrected(0) == 1.0
 
 
-def write(folder: Path, one: Swept, lines: int = 5) -> Path:
+def write(folder: Path, item: Swept, lines: int = 5) -> Path:
     """The folder of another audit of two scenes and three held-out ones."""
     (folder / MANIFEST).write_text(SETTINGS.text(SETTINGS_MADE))
     with Lines(folder / SWEPT, EXAMINED) as log:
-        log.append([row for _, row in one.training][:lines])
+        log.append([row for _, row in item.training][:lines])
     return folder
 
 

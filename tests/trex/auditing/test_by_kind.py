@@ -23,9 +23,9 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES
 from trex.scenes.vocabulary import CLEVR
 
-COUNTS = next(one.index for one in FAMILIES if one.name.endswith("count"))
+COUNTS = next(family.index for family in FAMILIES if family.name.endswith("count"))
 KIND = FAMILIES[COUNTS].kind
-OTHER = next(one.index for one in FAMILIES if one.kind != KIND)
+OTHER = next(family.index for family in FAMILIES if family.kind != KIND)
 SCENE = ScenePrior(CLEVR, n_objects=(3, 3)).sample(np.random.default_rng(5))
 FACTS = Facts(SCENE, (1.0,) * 3, (None,) * 3)
 
@@ -36,14 +36,14 @@ def counts(share: Proportion) -> tuple[int, int]:
 
 def picture(*truths: str, wrong: dict[int, str] | None = None) -> tuple[Facts, Examined]:
     """A scene with one counting question for each truth; `wrong` is what was said instead, surely."""
-    said = [(wrong or {}).get(at, truth) for at, truth in enumerate(truths)]
-    answers = tuple(Answer(COUNTS, truth, one, 0.99) for truth, one in zip(truths, said, strict=True))
+    texts = [(wrong or {}).get(at, truth) for at, truth in enumerate(truths)]
+    answers = tuple(Answer(COUNTS, truth, text, 0.99) for truth, text in zip(truths, texts, strict=True))
     mistakes = tuple(Mistake(at, None) for at in (wrong or {}))
     return FACTS, Examined(0, answers, mistakes, (), FACTS.shares, FACTS.hiders)
 
 
 def absent(rows: list[tuple[Facts, Examined]]) -> dict[str, int]:
-    return {one.what: one.scenes for one in looked_for(rows).absent}
+    return {not_found.what: not_found.scenes for not_found in looked_for(rows).absent}
 
 
 def test_a_rate_at_the_bound_goes_unseen_with_a_chance_of_five_percent() -> None:
@@ -55,7 +55,7 @@ def test_a_rate_at_the_bound_goes_unseen_with_a_chance_of_five_percent() -> None
 def test_scenes_count_and_questions_do_not() -> None:
     """The planted bug would divide by 20 × 30 questions that stand and fall together."""
     rows = [picture(*["2"] * 30) for _ in range(20)]
-    few = next(one for one in looked_for(rows).absent if one.what == f"{KIND}: too few")
+    few = next(not_found for not_found in looked_for(rows).absent if not_found.what == f"{KIND}: too few")
     assert few.scenes == 20 and few.bound == no_event_bound(20)
     assert few.bound > 10 * no_event_bound(600)
     assert few.together > few.bound
@@ -74,8 +74,10 @@ def test_what_one_scene_shows_is_not_told_as_absent() -> None:
 
 
 def test_a_traced_misreading_is_not_told_as_absent() -> None:
-    facts, one = picture("2", wrong={0: "1"})
-    read = replace(one, misread=(Misreading("missed", 1), Misreading("mirrored", None, "left and right")))
+    facts, examined = picture("2", wrong={0: "1"})
+    read = replace(
+        examined, misread=(Misreading("missed", 1), Misreading("mirrored", None, "left and right"))
+    )
     seen = absent([(facts, read)])
     assert "An object is missed" not in seen and "Left and right are confused" not in seen
     assert "An object is counted twice" in seen and "Front and behind are confused" in seen
@@ -117,9 +119,9 @@ def test_who_can_fail_depends_on_the_true_answer_of_questions_alone() -> None:
 
 def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:
     answers = ["yes", "no", "red", "cube", *map(str, range(11))]
-    for truth, said in product(answers, answers):
-        if truth != said:
-            assert wrong_words(truth, said) in wrong_kinds(truth)
+    for truth, text in product(answers, answers):
+        if truth != text:
+            assert wrong_words(truth, text) in wrong_kinds(truth)
 
 
 def rows() -> list[Examined]:
@@ -130,13 +132,13 @@ def rows() -> list[Examined]:
     right = Answer(OTHER, "red", "red", 0.57)
     mistakes = (Mistake(0, None), Mistake(1, None))
     return [
-        Examined(k, (one, one, right, right), mistakes if k % 2 else (), (), (), ())
-        for k, one in enumerate(counts)
+        Examined(k, (count, count, right, right), mistakes if k % 2 else (), (), (), ())
+        for k, count in enumerate(counts)
     ]
 
 
 def test_a_kind_whose_mistakes_are_more_frequent_stands_out_and_no_other() -> None:
-    table = {one.what: one for one in by_question(rows())}
+    table = {row.what: row for row in by_question(rows())}
     every, count = table["all questions"], table[f"kind: {FAMILIES[COUNTS].kind}"]
     other = table[f"kind: {FAMILIES[OTHER].kind}"]
     assert (counts(every.right), counts(every.mistakes)) == ((90, 120), (30, 120))
@@ -144,7 +146,7 @@ def test_a_kind_whose_mistakes_are_more_frequent_stands_out_and_no_other() -> No
     assert (counts(count.right), counts(count.mistakes), count.stands_out) == ((30, 60), (30, 60), True)
     assert (counts(other.right), counts(other.mistakes), other.stands_out) == ((60, 60), (0, 60), False)
     assert count.mistakes.interval == clustered_interval([0, 2] * 15, [2] * 30)
-    assert next(one.what for one in by_question(rows())) == "all questions"
+    assert next(row.what for row in by_question(rows())) == "all questions"
 
 
 def test_a_kind_is_compared_with_the_other_questions_alone() -> None:

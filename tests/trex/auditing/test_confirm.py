@@ -55,14 +55,14 @@ def test_a_mistake_of_another_kind_at_the_deciding_look_does_not_stay(
     counts_too_many: bool, tmp_path: Path
 ) -> None:
     """Planted bug: too many for a number that was too small confirmed the family of too small numbers."""
-    one = swept(as_it_is, CAP, n=FEW)
-    (family, *_) = families_of(one)
+    item = swept(as_it_is, CAP, n=FEW)
+    (family, *_) = families_of(item)
     assert family.symptom.what == "too few"
-    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
-    model = Overcounting(one.book, as_it_is) if counts_too_many else one.asker.model
+    (seen, *_) = in_held_out([family], situations(item.held_out, item.asker))
+    model = Overcounting(item.book, as_it_is) if counts_too_many else item.asker.model
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         asker = Asker(model, CLEVR, QUESTIONS, 0, 0.9)
-        Confirmer(one.book, asker).confirm(0, family, seen.failures[:5], log)
+        Confirmer(item.book, asker).confirm(0, family, seen.failures[:5], log)
         assert len(log.values) == 5
         assert {row.stays for row in log.values} == {not counts_too_many}
 
@@ -92,28 +92,28 @@ class Partly(Asker):
     probability: float = 0.99
 
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
-        said = super().ask(image, questions)
+        output = super().ask(image, questions)
         return [
-            Said(one.answer if k < self.kept else question.answer, self.probability)
-            for k, (question, one) in enumerate(zip(questions, said, strict=True))
+            Said(item.answer if k < self.kept else question.answer, self.probability)
+            for k, (question, item) in enumerate(zip(questions, output, strict=True))
         ]
 
 
 @cache
 def failures() -> tuple[Swept, Family, tuple[Failure, ...]]:
     """Failures of a model that counts too few, each with four mistakes or more."""
-    one = swept(as_it_is, CAP, n=N)
-    (family, *_) = families_of(one)
-    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
+    item = swept(as_it_is, CAP, n=N)
+    (family, *_) = families_of(item)
+    (seen, *_) = in_held_out([family], situations(item.held_out, item.asker))
     many = [row for row in seen.failures if len(mistakes_of(family, row[0].scene, row[1], row[2])) >= 4]
     assert many
-    return one, family, tuple(many[:2])
+    return item, family, tuple(many[:2])
 
 
 def again(folder: Path, kept: int, probability: float = 0.99) -> tuple[list[Tested], Book]:
-    one, family, rows = failures()
+    item, family, rows = failures()
     book = Book()
-    model = replace(one.asker.model, book=book)  # type: ignore[type-var]
+    model = replace(item.asker.model, book=book)  # type: ignore[type-var]
     asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=kept, probability=probability)
     with Lines(folder / f"tested-{kept}-{probability}.jsonl", TESTED) as log:
         Confirmer(book, asker).confirm(0, family, rows, log)
@@ -137,23 +137,23 @@ def test_a_mistake_that_is_no_longer_sure_does_not_stay(tmp_path: Path) -> None:
 def test_the_deciding_look_has_noise_that_the_sweep_has_not_seen(tmp_path: Path) -> None:
     """Planted bugs: the sweep's own noise, on which the failure was found."""
     rows, book = again(tmp_path, 99)
-    _, _, asked = failures()
-    for facts, *_ in asked:
+    _, _, request = failures()
+    for facts, *_ in request:
         same = [
-            one.scene for one in book.facts if replace(one.scene, noise=0) == replace(facts.scene, noise=0)
+            fact.scene for fact in book.facts if replace(fact.scene, noise=0) == replace(facts.scene, noise=0)
         ]
         assert (
-            len({one.noise for one in same}) == len(same) >= 2
+            len({scene.noise for scene in same}) == len(same) >= 2
         )  # the look, and the variant under other noise
-        assert facts.scene.noise not in {one.noise for one in same}
+        assert facts.scene.noise not in {scene.noise for scene in same}
     assert all(row.variants.noise == 1.0 for row in rows)
 
 
 def test_the_variant_under_other_noise_is_neither_the_sweeps_nor_the_deciding_looks(tmp_path: Path) -> None:
     """Planted bug: the picture that had just confirmed the failure, which survived itself."""
-    one, family, (row, *_) = failures()
+    item, family, (row, *_) = failures()
     book = Book()
-    asked: list[Scene] = []
+    scenes: list[Scene] = []
 
     class Noted(Confirmer):
         def _stay(
@@ -162,23 +162,23 @@ def test_the_variant_under_other_noise_is_neither_the_sweeps_nor_the_deciding_lo
             wrong: Sequence[Wrong],
             is_failure: Callable[[Mistake, SceneQuestion, str], bool],
         ) -> float | None:
-            asked.append(scene)
+            scenes.append(scene)
             return super()._stay(scene, wrong, is_failure)
 
-    asker = Partly(replace(one.asker.model, book=book), CLEVR, QUESTIONS, 0, 0.9, kept=99)  # type: ignore[type-var]
+    asker = Partly(replace(item.asker.model, book=book), CLEVR, QUESTIONS, 0, 0.9, kept=99)  # type: ignore[type-var]
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         Noted(book, asker).confirm(0, family, [row], log)
-    noisy = next(scene for scene in asked if replace(scene, noise=0) == replace(row[0].scene, noise=0))
+    noisy = next(scene for scene in scenes if replace(scene, noise=0) == replace(row[0].scene, noise=0))
     assert noisy.noise not in {row[0].scene.noise, deciding_scene(row[0].scene).noise}
 
 
 def test_a_variant_counts_mistakes_that_are_as_sure() -> None:
     """Planted bug: any wrong answer stayed."""
-    one, family, (row, *_) = failures()
+    item, family, (row, *_) = failures()
     book = Book()
-    model = replace(one.asker.model, book=book)  # type: ignore[type-var]
+    model = replace(item.asker.model, book=book)  # type: ignore[type-var]
     facts, seen, failed = row
-    questions = one.asker.questions(facts.scene, seen.scene)
+    questions = item.asker.questions(facts.scene, seen.scene)
     places = mistakes_of(family, facts.scene, seen, failed)
     wrong = [(mistake, questions[mistake.at]) for mistake in seen.mistakes if mistake.at in places]
     is_failure = partial(Membership(family, seen, CLEVR).is_failure, facts.scene)

@@ -45,9 +45,9 @@ class Counts(NamedTuple):
 @pytest.mark.slow
 def test_a_model_without_a_mistake_has_no_family_in_twenty_audits() -> None:
     for seed in range(AUDITS):
-        one = swept(as_it_is, n=FEW // 6, seed=seed)
-        assert not any(row.mistakes for _, row in (*one.training, *one.held_out))
-        assert families_of(one) == []
+        item = swept(as_it_is, n=FEW // 6, seed=seed)
+        assert not any(row.mistakes for _, row in (*item.training, *item.held_out))
+        assert families_of(item) == []
 
 
 @pytest.mark.slow
@@ -70,14 +70,14 @@ def by_chance(seed: int) -> Counts:
     rng = np.random.default_rng([31, seed])
     order = rng.permutation(len(known))
     rows = [(known[k], misread(rng, known[k], int(k))) for k in order]
-    made, rest = rows[: FEW // 2], rows[FEW // 2 :]
-    families = discover(situations(made, ASKER), CLEVR)
-    best = [best_fit(made, what) for what in WAYS]
-    found, fits = judged(families, rest), judged(best, rest)
+    built, remaining = rows[: FEW // 2], rows[FEW // 2 :]
+    families = discover(situations(built, ASKER), CLEVR)
+    best = [best_fit(built, what) for what in WAYS]
+    found, fits = judged(families, remaining), judged(best, remaining)
     return Counts(
-        sum(one.is_confirmed for one in found),
-        sum(one.is_confirmed for one in fits),
-        sum(one.stays.count > 0 for one in fits),
+        sum(finding.is_confirmed for finding in found),
+        sum(fit.is_confirmed for fit in fits),
+        sum(fit.stays.count > 0 for fit in fits),
     )
 
 
@@ -97,9 +97,9 @@ def judged(families: list[Family], rows: list[Row]) -> list[Finding]:
     scenes = situations(rows, ASKER)
     seen = in_held_out(families, scenes)
     stay = [
-        records.Tested(number, one.scene, True, 0.99, "", "", "", "", Variants())
+        records.Tested(number, examined.scene, True, 0.99, "", "", "", "", Variants())
         for number, each in enumerate(seen)
-        for _, one, _ in each.failures
+        for _, examined, _ in each.failures
     ]
     return findings(seen, stay, memberships_of(families, scenes), {})
 
@@ -110,10 +110,10 @@ def best_fit(rows: list[Row], what: Kind) -> Family:
     events = np.concatenate(
         [
             [
-                Misreading(what, i, "red" if what == "color" else "") in one.misread
-                for i in range(len(one.shares))
+                Misreading(what, i, "red" if what == "color" else "") in examined.misread
+                for i in range(len(examined.shares))
             ]
-            for _, one in rows
+            for _, examined in rows
         ]
     )
     cases, hits = table.sum(axis=0), table[events].sum(axis=0)
@@ -141,10 +141,10 @@ def miscounted(slow: None) -> Swept:
 
 
 def test_counting_too_few_by_chance_makes_no_family(miscounted: Swept, tmp_path: Path) -> None:
-    wrong = sum(len(one.mistakes) for _, one in (*miscounted.training, *miscounted.held_out))
+    wrong = sum(len(examined.mistakes) for _, examined in (*miscounted.training, *miscounted.held_out))
     assert wrong > 60
     found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.held_out, {})
-    assert not any(one.is_confirmed for one in found)
+    assert not any(finding.is_confirmed for finding in found)
     assert held == 0.0
 
 
@@ -155,4 +155,4 @@ def test_against_all_questions_it_would_be_one(
     stand out."""
     monkeypatch.setattr(Symptom, "can_show", lambda symptom, units, truths: np.ones(units, dtype=np.bool_))
     found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.held_out, {})
-    assert [one.words for one in found if one.is_confirmed] and held > 0.5
+    assert [finding.words for finding in found if finding.is_confirmed] and held > 0.5

@@ -38,20 +38,22 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
     rows += [asked_again(True, 0.9, family=1)]
     memberships = [[{0}] * 2, [{1}, set()], *([[]] * 18)]
     first, second = findings([seen, rare], rows, memberships, {"missed": 3.0})
-    one, other = (first, second) if first.number == 0 else (second, first)
+    finding, other = (first, second) if first.number == 0 else (second, first)
     assert counts(other.covers) == (1, 4)
-    assert (counts(one.holds), counts(one.fails), counts(one.stays), counts(one.covers)) == (
+    assert (counts(finding.holds), counts(finding.fails), counts(finding.stays), counts(finding.covers)) == (
         (10, 20),
         (8, 10),
         (3, 4),
         (2, 4),
     )
-    assert one.rate == pytest.approx(8 / 20 * 3 / 4)
+    assert finding.rate == pytest.approx(8 / 20 * 3 / 4)
     fails, stays = clopper_pearson(8, 20, 0.975), clopper_pearson(3, 4, 0.975)
-    assert one.rate_interval == pytest.approx((fails.low * stays.low, fails.high * stays.high))
-    assert one.confidence == pytest.approx(0.95) and one.survives == {"noise": (0.75, 2)}
-    assert one.p_value == pytest.approx(excess_p_value(8.0, 10, (1.0, 20.0)))
-    assert first.harm > second.harm == one.harm == pytest.approx(3 * one.rate * 0.95)  # 7/20 of .9 is more
+    assert finding.rate_interval == pytest.approx((fails.low * stays.low, fails.high * stays.high))
+    assert finding.confidence == pytest.approx(0.95) and finding.survives == {"noise": (0.75, 2)}
+    assert finding.p_value == pytest.approx(excess_p_value(8.0, 10, (1.0, 20.0)))
+    assert (
+        first.harm > second.harm == finding.harm == pytest.approx(3 * finding.rate * 0.95)
+    )  # 7/20 of .9 is more
 
 
 def test_the_interval_of_a_coverage_takes_pictures_as_clusters() -> None:
@@ -81,14 +83,14 @@ def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions(
     """One of 4 units under the conditions fails, and one of the 6 others. Planted bugs: whether any fails; failures
     under the conditions counted with the others; scenes without such units counted as ones without a failure.
     """
-    one = SimpleNamespace(
+    namespace = SimpleNamespace(
         failing=lambda family: ([2], 4, 10), everywhere=lambda family: [2, 7], facts=FACTS, examined=ROW[1]
     )
     none_inside = SimpleNamespace(failing=lambda family: ([], 0, 5), everywhere=lambda family: [1])
     none_outside = SimpleNamespace(
         failing=lambda family: ([0, 1], 2, 2), everywhere=lambda family: [0, 1], facts=FACTS, examined=ROW[1]
     )
-    (seen,) = in_held_out([BACK], [one, none_inside, none_outside])  # type: ignore[list-item]
+    (seen,) = in_held_out([BACK], [namespace, none_inside, none_outside])  # type: ignore[list-item]
     np.testing.assert_allclose(seen.inside, (1 / 4, 1.0))
     np.testing.assert_allclose(seen.outside, (1 / 6, 1 / 5))
     assert [failed for _, _, failed in seen.failures] == [[2], [0, 1]]

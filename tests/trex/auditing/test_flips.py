@@ -69,7 +69,7 @@ def test_the_change_undoes_the_planted_conditions(number: int) -> None:
         tuple(CLEVR.available("color"))
     )
     tried = single_changes(facts, unit, CLEVR)[:TRIED]
-    (edit,) = [one for one in tried if change_words(one, facts.scene) == found.change]
+    (edit,) = [item for item in tried if change_words(item, facts.scene) == found.change]
     changed = facts_of(edit.apply(facts.scene), CLEVR)
     assert execute(CYLINDERS, changed.scene) == execute(CYLINDERS, facts.scene)
     assert hidden_metal_cylinders_are_cubes(changed) == as_it_is(changed)

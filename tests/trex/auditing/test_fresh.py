@@ -53,63 +53,65 @@ def depth(item: SceneObject) -> float:
 
 def thirds(view: View) -> tuple[Swept, list[Row], list[Row], list[Row]]:
     """A sweep, and its scenes in three parts."""
-    one = swept(view, n=N)
-    rows = [*one.training, *one.held_out]
-    return one, rows[: N // 3], rows[N // 3 : 2 * N // 3], rows[2 * N // 3 :]
+    item = swept(view, n=N)
+    rows = [*item.training, *item.held_out]
+    return item, rows[: N // 3], rows[N // 3 : 2 * N // 3], rows[2 * N // 3 :]
 
 
-def families(one: Swept, made: Sequence[Row]) -> list[Family]:
+def families(item: Swept, built: Sequence[Row]) -> list[Family]:
     """The families that these scenes show."""
-    return families_of(one._replace(training=list(made)))
+    return families_of(item._replace(training=list(built)))
 
 
 def judged(view: View, kinds: set[str]) -> tuple[Fresh, list[Row], list[Family], Swept]:
     """Families with these symptoms taken as confirmed, in fresh scenes; those, all families, and the sweep."""
-    one, made, rest, fresh = thirds(view)
-    found = families(one, made)
+    item, built, remaining, fresh = thirds(view)
+    found = families(item, built)
     chosen = {k for k, family in enumerate(found) if family.symptom.what in kinds}
     assert chosen
-    halves = situations(made, one.asker), situations(rest, one.asker)
-    return in_fresh_scenes(halves, found, chosen, situations(fresh, one.asker), CLEVR), fresh, found, one
+    halves = situations(built, item.asker), situations(remaining, item.asker)
+    return in_fresh_scenes(halves, found, chosen, situations(fresh, item.asker), CLEVR), fresh, found, item
 
 
 @pytest.mark.slow
 def test_one_planted_fault_holds_all_mistakes_and_both_halves_tell_of_it() -> None:
-    told, fresh, *_ = judged(small_things_at_the_back_are_missed, {"missed"})
-    n = sum(len(one.mistakes) for _, one in fresh)
-    assert told.scenes == N // 3 and told.coverage.of == n > 20
-    assert told.coverage.value > 0.9
-    (fails,) = told.fails.values()
+    message, fresh, *_ = judged(small_things_at_the_back_are_missed, {"missed"})
+    n = sum(len(examined.mistakes) for _, examined in fresh)
+    assert message.scenes == N // 3 and message.coverage.of == n > 20
+    assert message.coverage.value > 0.9
+    (fails,) = message.fails.values()
     hold = [
         any(item.size == "small" and depth(item) > FAR for item in facts.scene.objects) for facts, _ in fresh
     ]
     assert fails.of == sum(hold), "the fresh scenes with the conditions, and no others"
-    assert fails.value > 0.9 and fails.count <= sum(bool(one.misread) for _, one in fresh)
-    assert told.agreement.words == (1, 1, 1)
-    assert told.agreement.same.value > 0.9
+    assert fails.value > 0.9 and fails.count <= sum(bool(examined.misread) for _, examined in fresh)
+    assert message.agreement.words == (1, 1, 1)
+    assert message.agreement.same.value > 0.9
 
 
 @pytest.mark.slow
 def test_coverage_counts_the_mistakes_of_confirmed_families_alone() -> None:
     """Of two faults one is taken as confirmed: the other's mistakes are not held; a count of all families is caught."""
-    told, fresh, found, one = judged(two_faults, {"missed"})
+    message, fresh, found, item = judged(two_faults, {"missed"})
     assert {family.symptom.what for family in found} >= {"missed", "shape"}
-    owners = memberships_of(found, situations(fresh, one.asker))
+    holders = memberships_of(found, situations(fresh, item.asker))
     missed = {k for k, family in enumerate(found) if family.symptom.what == "missed"}
-    held = [mistake & missed for picture in owners for mistake in picture]
-    assert told.coverage.count == sum(bool(mistake) for mistake in held)
-    of_any = sum(bool(mistake) for picture in owners for mistake in picture)
-    assert told.coverage.count < 0.8 * of_any, "the planted bug: mistakes of families that were not confirmed"
-    (number,) = told.covers
-    assert told.covers[number].count == told.coverage.count
+    held = [mistake & missed for picture in holders for mistake in picture]
+    assert message.coverage.count == sum(bool(mistake) for mistake in held)
+    of_any = sum(bool(mistake) for picture in holders for mistake in picture)
+    assert message.coverage.count < 0.8 * of_any, (
+        "the planted bug: mistakes of families that were not confirmed"
+    )
+    (number,) = message.covers
+    assert message.covers[number].count == message.coverage.count
 
 
 def test_a_faultless_model_has_nothing_to_cover() -> None:
-    one, made, rest, fresh = thirds(as_it_is)
-    halves = situations(made, one.asker), situations(rest, one.asker)
-    told = in_fresh_scenes(halves, families(one, made), set(), situations(fresh, one.asker), CLEVR)
-    assert (told.coverage.count, told.coverage.of, told.coverage.interval) == (0, 0, (0.0, 1.0))
-    assert told.agreement.kappa is None and told.agreement.words == (0, 0, 0)
+    item, built, remaining, fresh = thirds(as_it_is)
+    halves = situations(built, item.asker), situations(remaining, item.asker)
+    message = in_fresh_scenes(halves, families(item, built), set(), situations(fresh, item.asker), CLEVR)
+    assert (message.coverage.count, message.coverage.of, message.coverage.interval) == (0, 0, (0.0, 1.0))
+    assert message.agreement.kappa is None and message.agreement.words == (0, 0, 0)
 
 
 @pytest.mark.slow
@@ -122,12 +124,12 @@ def test_the_second_set_of_rules_is_made_and_judged_the_other_way_round(
 ) -> None:
     """The parts come from models with other faults. Planted bugs: the second set judged by the scenes that made it (two
     rules instead of none), or made from the same scenes as the first (two instead of one)."""
-    one, made, _, _ = thirds(made_by)
-    other, _, rest, fresh = thirds(judged_by)
-    halves = situations(made, one.asker), situations(rest, other.asker)
+    item, built, _, _ = thirds(made_by)
+    other, _, remaining, fresh = thirds(judged_by)
+    halves = situations(built, item.asker), situations(remaining, other.asker)
     scenes = situations(fresh, other.asker)
-    told = in_fresh_scenes(halves, discover(halves[0], CLEVR), set(), scenes, CLEVR).agreement
-    assert told.words[:2] == (borne_out, borne_out)
+    message = in_fresh_scenes(halves, discover(halves[0], CLEVR), set(), scenes, CLEVR).agreement
+    assert message.words[:2] == (borne_out, borne_out)
 
 
 def owners(table: dict[tuple[bool, bool], int]) -> tuple[list[list[set[int]]], list[list[set[int]]]]:
@@ -176,12 +178,12 @@ def test_fresh_scenes_are_none_of_the_others(whole: tuple[Path, Path]) -> None:
 
 
 def test_the_page_tells_of_fresh_scenes(whole: tuple[Path, Path]) -> None:
-    page, told = (whole[0] / "report.html").read_text(), json.loads((whole[0] / "report.json").read_text())
-    assert told["fresh"]["scenes"] == 40 and "40 fresh scenes" in told["headline"]
+    page, message = (whole[0] / "report.html").read_text(), json.loads((whole[0] / "report.json").read_text())
+    assert message["fresh"]["scenes"] == 40 and "40 fresh scenes" in message["headline"]
     assert "40 more scenes neither made nor judged a rule" in page
     assert (
         page.count("In fresh scenes with these conditions the model fails in this way")
-        == len(told["fresh"]["families"])
+        == len(message["fresh"]["families"])
         > 0
     )
     assert "both sets of rules hold the same or leave out the same" in page

@@ -29,15 +29,16 @@ COPIES = 5  # of the rows: the answer has to be wrong in five scenes
 ASKER = Asker(fake(), CLEVR, 300, 0, 0.9)
 
 
-def hint(*probabilities: float, sure: float | None = None, said: str | None = None) -> tuple[Hint, ...]:
+def hint(*probabilities: float, sure: float | None = None, text: str | None = None) -> tuple[Hint, ...]:
     """What is found where counting questions get one too many with these probabilities."""
     rows = []
     for number, probability in enumerate(probabilities):
         answers = [
-            Answer(one.family.index, one.answer, one.answer, 0.5) for one in ASKER.questions(SCENE, number)
+            Answer(question.family.index, question.answer, question.answer, 0.5)
+            for question in ASKER.questions(SCENE, number)
         ]
-        at = next(k for k, one in enumerate(answers) if FAMILIES[one.family].name == "zero_hop/count")
-        wrong = str(int(answers[at].truth) + 1) if said is None else said
+        at = next(k for k, answer in enumerate(answers) if FAMILIES[answer.family].name == "zero_hop/count")
+        wrong = str(int(answers[at].truth) + 1) if text is None else text
         answers[at] = replace(answers[at], said=wrong, probability=probability)
         mistakes = (Mistake(at, None),) if probability == sure else ()
         rows.append((FACTS, Examined(number, tuple(answers), mistakes, (), FACTS.shares, FACTS.hiders)))
@@ -46,22 +47,26 @@ def hint(*probabilities: float, sure: float | None = None, said: str | None = No
 
 def test_the_surest_mistake_of_a_kind_is_named_with_its_question() -> None:
     found = hint(0.3, 0.7, 0.6)
-    best = max(found, key=lambda one: one.probability)
+    best = max(found, key=lambda item: item.probability)
     assert (best.probability, best.scene) == (0.7, 1) and "too many" in best.what
-    question = next(one for one in ASKER.questions(SCENE, 1) if ASKER.words(one) == best.question)
+    question = next(
+        scene_question
+        for scene_question in ASKER.questions(SCENE, 1)
+        if ASKER.words(scene_question) == best.question
+    )
     assert best.truth == question.answer and best.said in possible_answers(question.program)
     assert best.said == str(int(best.truth) + 1)
-    assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
+    assert [item.probability for item in found] == sorted((item.probability for item in found), reverse=True)
 
 
 def test_a_kind_that_a_scene_shows_is_not_searched_for() -> None:
     kind = hint(0.3, 0.7)[0].what
-    assert kind not in {one.what for one in hint(0.3, 0.7, 0.95, sure=0.95)}
-    assert kind in {one.what for one in hint(0.3, 0.7, 0.89, sure=0.95)}
+    assert kind not in {item.what for item in hint(0.3, 0.7, 0.95, sure=0.95)}
+    assert kind in {item.what for item in hint(0.3, 0.7, 0.89, sure=0.95)}
 
 
 def test_an_answer_that_clevr_does_not_have_is_not_searched_for() -> None:
-    assert hint(0.7, said="<unparsed>") == ()
+    assert hint(0.7, text="<unparsed>") == ()
 
 
 def test_a_question_that_few_scenes_answer_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,21 +79,21 @@ def test_a_question_that_few_scenes_answer_is_not_searched_for(monkeypatch: pyte
 def test_each_lead_is_a_sound_query_and_the_first_are_searched_for(tmp_path: Path) -> None:
     out, bank = tmp_path / "audit", tmp_path / "bank"
     words = (*ARGUMENTS, "--bank", bank, "--out", out, "--json")
-    told = json.loads(trex_done(*words).stdout)
-    leads = told["leads"]
-    assert leads and all(one["searched"] is None for one in leads)
-    for one in leads:
-        plan = check(out / one["query"])
-        assert plan.question.answers == (one["said"],) and plan.scenes.wrong is not None
+    message = json.loads(trex_done(*words).stdout)
+    leads = message["leads"]
+    assert leads and all(item["searched"] is None for item in leads)
+    for lead in leads:
+        plan = check(out / lead["query"])
+        assert plan.question.answers == (lead["said"],) and plan.scenes.wrong is not None
         assert plan.query.target.threshold == 0.9 and plan.query.scene.revoke == ("cube",)
-        assert plan.question.text == one["question"]
+        assert plan.question.text == lead["question"]
     again = json.loads(trex_done(*words, "--searched", "1").stdout)
     first = again["leads"][0]["searched"]
     assert (
         first["ending"] in ("FOUND", "NOT FOUND", "CONVERGED")
         and (out / first["run"] / "report.html").is_file()
     )
-    assert [one["searched"] is None for one in again["leads"]] == [False] + [True] * (len(leads) - 1)
+    assert [item["searched"] is None for item in again["leads"]] == [False] + [True] * (len(leads) - 1)
     page = (out / "report.html").read_text()
     assert "1 searched for" in page and "of the scenes in which that answer is wrong" in page
     draws = (out / "searches" / "1" / "draws.jsonl").read_bytes()

@@ -28,20 +28,22 @@ def write(path: Path, known: Rows) -> None:
         for begin in range(0, SCENES, 100):
             rows = []
             for number in range(begin, begin + 100):
-                one = known[number % len(known)][1]
+                examined = known[number % len(known)][1]
                 draws = zip(rng.integers(90, size=QUESTIONS), rng.integers(28, size=QUESTIONS), strict=True)
                 answers = (
                     Answer(int(k), ANSWERS[a], ANSWERS[a], round(float(rng.random()), 6)) for k, a in draws
                 )
-                rows.append(Examined(number, tuple(answers), (), one.misread, one.shares, one.hiders))
+                rows.append(
+                    Examined(number, tuple(answers), (), examined.misread, examined.shares, examined.hiders)
+                )
             log.append(rows)
 
 
 @pytest.mark.slow
 def test_one_hundred_thousand_questions_fit_into_little_memory(tmp_path: Path) -> None:
     """Reading the log back, the table of questions and the bounds; pictures and scenes are not held."""
-    one = swept(as_it_is, CAP, n=12)
-    known = [*one.training, *one.held_out]
+    item = swept(as_it_is, CAP, n=12)
+    known = [*item.training, *item.held_out]
     write(tmp_path / "swept.jsonl", known)
     tracemalloc.start()
     with Lines(tmp_path / "swept.jsonl", EXAMINED) as log:
@@ -58,5 +60,5 @@ def test_one_hundred_thousand_questions_fit_into_little_memory(tmp_path: Path) -
 def test_an_answer_that_is_read_back_shares_its_words() -> None:
     """The planted bug would keep two strings for each of 100,000 answers."""
     row = Examined(0, (Answer(0, "cylinder", "sphere", 0.5),) * 2, (), (), (), ())
-    one, other = EXAMINED.parse(EXAMINED.line(row).decode(), "here", "").answers
-    assert one.truth is other.truth and one.said is other.said and not hasattr(one, "__dict__")
+    answer, other = EXAMINED.parse(EXAMINED.line(row).decode(), "here", "").answers
+    assert answer.truth is other.truth and answer.said is other.said and not hasattr(answer, "__dict__")

@@ -62,7 +62,9 @@ def test_the_first_family_names_the_planted_conditions(
 ) -> None:
     found, share = audited(tmp_path, view, n=FEW)
     first = found[0]
-    assert first.is_confirmed and {one.key for one in first.family.pattern.conditions} == conditions
+    assert (
+        first.is_confirmed and {condition.key for condition in first.family.pattern.conditions} == conditions
+    )
     assert first.words == words
     assert first.stays.count == first.stays.of == 5
     assert first.rate_interval.low <= true_rate(differs(view)) <= first.rate_interval.high
@@ -86,20 +88,20 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_blue_beside_green(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, blue_beside_green_is_swapped, revoked="gray brown purple cyan yellow")
-    said = {
+    texts = {
         "A blue object beside a green object is seen as green.",
         "A green object beside a blue object is seen as blue.",
     }
-    assert found and {one.words for one in found[:2]} <= said
+    assert found and {finding.words for finding in found[:2]} <= texts
     # Planted bug: of two objects with exchanged values, only the first one's mistakes were asked again.
-    assert all(one.is_confirmed and one.stays.count == one.stays.of > 0 for one in found[:2])
+    assert all(finding.is_confirmed and finding.stays.count == finding.stays.of > 0 for finding in found[:2])
 
 
 @pytest.mark.slow
 def test_a_count_that_is_capped_shows_by_the_questions(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, as_it_is, CAP)
     assert "whose true answer is at least 3" in found[0].words and found[0].is_confirmed
-    assert {one.key for one in found[0].family.pattern.conditions} == {"truth 3"}
+    assert {condition.key for condition in found[0].family.pattern.conditions} == {"truth 3"}
 
 
 def test_a_model_without_a_fault_has_no_family(tmp_path: Path) -> None:
@@ -119,8 +121,8 @@ def test_the_mistakes_of_two_exchanged_values_belong_to_both_objects() -> None:
         Misreading("color", 2, "gray"),
     )
     mistakes = (Mistake(3, 0), Mistake(5, 0), Mistake(7, 2))
-    one = Examined(0, (), mistakes, exchanged, (), ())
+    examined = Examined(0, (), mistakes, exchanged, (), ())
     family = Family(Pattern(), Symptom("object", "color"))
-    assert [mistakes_of(family, scene, one, [k]) for k in range(3)] == [[3, 5], [3, 5], [7]]
-    apart = replace(one, misread=(Misreading("color", 0, "red"), *exchanged[1:]))
+    assert [mistakes_of(family, scene, examined, [k]) for k in range(3)] == [[3, 5], [3, 5], [7]]
+    apart = replace(examined, misread=(Misreading("color", 0, "red"), *exchanged[1:]))
     assert mistakes_of(family, scene, apart, [1]) == []  # both are misread, but not by exchange

@@ -37,7 +37,7 @@ MISSED, MIRRORED = Symptom("object", "missed"), Symptom("scene", "left and right
 
 
 def family(symptom: Symptom, *keys: str) -> Family:
-    known = {one.key: one for one in conditions_of(CLEVR)[symptom.level]}
+    known = {condition.key: condition for condition in conditions_of(CLEVR)[symptom.level]}
     return Family(Pattern.of(known[key] for key in keys), symptom)
 
 
@@ -51,13 +51,13 @@ def asker(view: View, book: Book) -> Asker:
 
 
 @cache
-def members(view: View, one: Family) -> tuple[tuple[int, Scene], ...]:
+def members(view: View, item: Family) -> tuple[tuple[int, Scene], ...]:
     """Known failures of a family."""
     book, found = Book(), list[tuple[int, Scene]]()
     for number, facts in enumerate(scenes(FEW)[0]):
         (image,) = images(book.render([facts.scene]))
         seen = asker(view, book).examine(facts, image, number)
-        if ExaminedScene(facts, seen, asker(view, book)).failing(one)[0]:
+        if ExaminedScene(facts, seen, asker(view, book)).failing(item)[0]:
             found.append((number, facts.scene))
         if len(found) == MEMBERS:
             break
@@ -65,12 +65,12 @@ def members(view: View, one: Family) -> tuple[tuple[int, Scene], ...]:
 
 
 def probed(
-    folder: Path, view: View, one: Family, n: int, shows: View | None = None
+    folder: Path, view: View, item: Family, n: int, shows: View | None = None
 ) -> tuple[list[Probed], list[Facts]]:
     """Probes of a model with one fault from the failures of another, and the scenes that were rendered."""
     book = Book()
     with Lines(folder / "probed.jsonl", PROBED) as log:
-        Prober(book, asker(view, book), n).probe(3, one, members(shows or view, one), log)
+        Prober(book, asker(view, book), n).probe(3, item, members(shows or view, item), log)
         return log.values, book.facts
 
 
@@ -99,7 +99,7 @@ def test_a_rule_that_is_too_wide_fails_less(tmp_path: Path) -> None:
 def test_a_model_without_the_fault_does_not_fail(tmp_path: Path) -> None:
     """The planted bug would take over the verdict on the known failure."""
     rows, _ = probed(tmp_path, as_it_is, BACK, 2, small_things_at_the_back_are_missed)
-    assert rows and all(one.count == 0 for one in shares(rows).values())
+    assert rows and all(share.count == 0 for share in shares(rows).values())
 
 
 def test_another_camera_keeps_the_conditions_on_it(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_stopped_anywhere_or_extended_later_it_makes_the_same_probes(tmp_path: P
 
 def test_probes_of_one_failure_are_one_cluster() -> None:
     """Eight probes of one failure that all fail say as much as one."""
-    one = shares([Probed(0, "noise", 5, True)] * 8)["noise"]
+    proportion = shares([Probed(0, "noise", 5, True)] * 8)["noise"]
     many = shares([Probed(0, "noise", k, True) for k in range(8)])["noise"]
-    assert one.value == many.value == 1.0
-    assert one.interval.low == pytest.approx(0.025) and many.interval.low > 0.6
+    assert proportion.value == many.value == 1.0
+    assert proportion.interval.low == pytest.approx(0.025) and many.interval.low > 0.6
 
 
 def test_what_could_not_be_made_is_not_counted() -> None:

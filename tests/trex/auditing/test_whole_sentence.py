@@ -88,46 +88,46 @@ def plain_asker() -> Asker:
     return Asker(Planted(scenes(FEW)[1], as_it_is), CLEVR, 1, 0, 0.9)
 
 
-def audited(made: See, rest: See) -> list[Finding]:
+def audited(built: See, remaining: See) -> list[Finding]:
     """The findings if every failure stays at the deciding look."""
-    families = discover(situations(rows_of(made, MADE), plain_asker()), CLEVR)
-    judging = situations(rows_of(rest, REST), plain_asker())
+    families = discover(situations(rows_of(built, MADE), plain_asker()), CLEVR)
+    judging = situations(rows_of(remaining, REST), plain_asker())
     seen = in_held_out(families, judging)
     stay = [
-        replace(asked_again(True, 0.97, family=k), scene=one.scene)
+        replace(asked_again(True, 0.97, family=k), scene=examined.scene)
         for k, each in enumerate(seen)
-        for _, one, _ in each.failures
+        for _, examined, _ in each.failures
     ]
-    return findings(seen, stay, memberships_of([one.family for one in seen], judging), {})
+    return findings(seen, stay, memberships_of([held_out.family for held_out in seen], judging), {})
 
 
 def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """The confirmed sentences of which the failures in these scenes that they count mostly show something else."""
     wrong = []
-    for one in found:
+    for finding in found:
         failing = [row for situation in situations(rows, plain_asker()) for row in situation.failures]
-        values = [each.value for each in failing if each.symptom == one.family.symptom]
-        named = one.words.split()[-1].strip(".")
-        if one.is_confirmed and named in CLEVR.available("shape") and clear_value(values) != named:
-            wrong.append(one.words)
+        values = [each.value for each in failing if each.symptom == finding.family.symptom]
+        named = finding.words.split()[-1].strip(".")
+        if finding.is_confirmed and named in CLEVR.available("shape") and clear_value(values) != named:
+            wrong.append(finding.words)
     return wrong
 
 
-@pytest.mark.parametrize("rest", [other, mostly_other])
-def test_a_value_that_the_judging_scenes_do_not_show_is_not_named(rest: See) -> None:
+@pytest.mark.parametrize("remaining", [other, mostly_other])
+def test_a_value_that_the_judging_scenes_do_not_show_is_not_named(remaining: See) -> None:
     """The kind of failure is borne out all the same: what is confirmed is the sentence without the value."""
-    found = audited(cube, rest)
+    found = audited(cube, remaining)
     first = found[0]
-    assert contradicted(found, rows_of(rest, REST)) == []
+    assert contradicted(found, rows_of(remaining, REST)) == []
     assert first.is_confirmed and OTHER in first.words and CUBE not in first.words
-    misread = [facts.scene for facts, _ in rows_of(rest, REST) if any(map(is_hit, facts.scene.objects))]
+    misread = [facts.scene for facts, _ in rows_of(remaining, REST) if any(map(is_hit, facts.scene.objects))]
     assert first.fails.count == len(misread), "all of them fail so, whatever shape each is taken for"
 
 
 def test_a_judge_that_compares_the_kind_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: a misread shape bears a cube out, whatever the object was taken for."""
     monkeypatch.setattr(module, "named_alike", lambda family, scenes: family)
-    monkeypatch.setattr(Family, "covers", lambda family, symptom, said: symptom == family.symptom)
+    monkeypatch.setattr(Family, "covers", lambda family, symptom, output: symptom == family.symptom)
     found = audited(cube, mostly_other)
     assert [CUBE in words for words in contradicted(found, rows_of(mostly_other, REST))] == [True]
 
@@ -136,16 +136,20 @@ def test_a_value_that_they_show_is_named_and_other_values_are_no_such_failure() 
     first = audited(cube, mostly_cube)[0]
     assert first.is_confirmed and CUBE in first.words
     rows = rows_of(mostly_cube, REST)
-    as_cube = [facts for facts, one in rows if any(read.value == "cube" for read in one.misread)]
-    of_any = [facts for facts, one in rows if one.misread]
+    as_cube = [facts for facts, examined in rows if any(read.value == "cube" for read in examined.misread)]
+    of_any = [facts for facts, examined in rows if examined.misread]
     assert first.fails.count == len(as_cube) < len(of_any)
-    assert first.covers.count == sum(read.value == "cube" for _, one in rows for read in one.misread)
-    assert {row.scene for row in first.stayed} == {one.scene for facts, one in rows if facts in as_cube}
+    assert first.covers.count == sum(
+        read.value == "cube" for _, examined in rows for read in examined.misread
+    )
+    assert {row.scene for row in first.stayed} == {
+        examined.scene for facts, examined in rows if facts in as_cube
+    }
 
 
 def test_a_value_without_a_failure_to_show_it_stays_and_is_not_confirmed() -> None:
     families = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
-    blank = [(facts, replace(one, misread=(), mistakes=())) for facts, one in rows_of(cube, REST)]
+    blank = [(facts, replace(examined, misread=(), mistakes=())) for facts, examined in rows_of(cube, REST)]
     (seen, *_) = in_held_out(families, situations(blank, plain_asker()))
     assert CUBE in seen.family.words and seen.p_value == 1.0
 
@@ -154,13 +158,15 @@ def test_the_p_value_is_that_of_the_kind_too() -> None:
     """The planted bug: of two claims that the judging scenes choose between, the smaller p-value counted."""
     families = discover(situations(rows_of(cube, MADE), plain_asker()), CLEVR)
     rows = []
-    for facts, one in rows_of(cube, REST):  # every object elsewhere is misread as well, but for another shape
+    for facts, examined in rows_of(
+        cube, REST
+    ):  # every object elsewhere is misread as well, but for another shape
         more = [
             Misreading("shape", k, other(item, 0))
             for k, item in enumerate(facts.scene.objects)
             if not is_inside(item)
         ]
-        rows.append((facts, replace(one, misread=(*one.misread, *more))))
+        rows.append((facts, replace(examined, misread=(*examined.misread, *more))))
     (seen, *_) = in_held_out(families, situations(rows, plain_asker()))
     assert seen.wider is not None
     assert more_than_elsewhere(seen.inside, seen.outside) < 1e-6 < 0.5 < seen.p_value
@@ -170,34 +176,38 @@ def test_fresh_scenes_judge_the_sentence_and_do_not_reword_it() -> None:
     parts = situations(rows_of(cube, MADE), plain_asker()), situations(rows_of(cube, REST), plain_asker())
     seen = in_held_out(discover(parts[0], CLEVR), parts[1])
     fresh = situations(rows_of(mostly_other, REST), plain_asker())
-    told = in_fresh_scenes(parts, [one.family for one in seen], {0}, fresh, CLEVR)
-    cubes = [one for _, one in rows_of(mostly_other, REST) if "cube" in {read.value for read in one.misread}]
-    assert told.fails[0].count == len(cubes)
+    message = in_fresh_scenes(parts, [held_out.family for held_out in seen], {0}, fresh, CLEVR)
+    cubes = [
+        examined
+        for _, examined in rows_of(mostly_other, REST)
+        if "cube" in {read.value for read in examined.misread}
+    ]
+    assert message.fails[0].count == len(cubes)
 
 
 TOO_FEW = Symptom("question", "too few")
 
 
-@pytest.mark.parametrize(("said", "words"), [("2", "too few (2)"), ("1", "too few in questions")])
-def test_a_number_is_named_if_the_judging_scenes_show_it(said: str, words: str) -> None:
+@pytest.mark.parametrize(("text", "words"), [("2", "too few (2)"), ("1", "too few in questions")])
+def test_a_number_is_named_if_the_judging_scenes_show_it(text: str, words: str) -> None:
     """Numbers of 3 and more were given as 2; in the other half they are given as 2, or as 1."""
 
     def answered(part: slice, given: str) -> list[Row]:
         rows = []
         for at, facts in list(enumerate(scenes(FEW)[0]))[part]:
-            truths = [one.answer for one in asker.questions(facts.scene, at)]
-            answers = [given if one.isdecimal() and int(one) >= 3 else one for one in truths]
+            truths = [question.answer for question in asker.questions(facts.scene, at)]
+            answers = [given if truth.isdecimal() and int(truth) >= 3 else truth for truth in truths]
             mistakes = [
                 Mistake(k, None) for k, (a, b) in enumerate(zip(truths, answers, strict=True)) if a != b
             ]
-            told = tuple(Answer(0, a, b, 0.97) for a, b in zip(truths, answers, strict=True))
-            rows.append((facts, Examined(at, told, tuple(mistakes), (), facts.shares, facts.hiders)))
+            message = tuple(Answer(0, a, b, 0.97) for a, b in zip(truths, answers, strict=True))
+            rows.append((facts, Examined(at, message, tuple(mistakes), (), facts.shares, facts.hiders)))
         return rows
 
     asker = replace(plain_asker(), n=8)
     families = discover(situations(answered(MADE, "2"), asker), CLEVR)
     assert "too few (2)" in families[0].words
-    (seen, *_) = in_held_out(families, situations(answered(REST, said), asker))
+    (seen, *_) = in_held_out(families, situations(answered(REST, text), asker))
     assert seen.family.symptom == TOO_FEW and words in seen.family.words
     assert seen.p_value < 0.01
 
@@ -221,8 +231,8 @@ def seen_as(see: See) -> Callable[[Facts], SceneSets]:
 @cache
 def taken_for_cubes() -> tuple[Swept, Family]:
     """The sweep of a model that takes them for cubes, and the first family."""
-    one = swept(seen_as(cube), n=FEW)
-    return one, families_of(one)[0]
+    item = swept(seen_as(cube), n=FEW)
+    return item, families_of(item)[0]
 
 
 @pytest.mark.slow
@@ -234,12 +244,12 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
 
     None stands for a model that is right there.
     """
-    one, family = taken_for_cubes()
+    item, family = taken_for_cubes()
     assert CUBE in family.words
-    (seen, *_) = in_held_out([family], situations(one.held_out, one.asker))
-    asker = replace(one.asker, model=Planted(one.book, seen_as(at_look) if at_look else as_it_is))
+    (seen, *_) = in_held_out([family], situations(item.held_out, item.asker))
+    asker = replace(item.asker, model=Planted(item.book, seen_as(at_look) if at_look else as_it_is))
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
-        Confirmer(one.book, asker).confirm(0, seen.family, seen.failures[:5], log)
+        Confirmer(item.book, asker).confirm(0, seen.family, seen.failures[:5], log)
         assert [row.stays for row in log.values] == [stays] * 5
         assert all(row.blamed.endswith("taken for cube") for row in log.values)
         assert {row.variants.noise for row in log.values if row.stays} <= {None, 1.0}
@@ -247,11 +257,11 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
 
 @pytest.mark.slow
 def test_a_sentence_that_names_no_value_is_borne_out_by_any(tmp_path: Path) -> None:
-    one, family = taken_for_cubes()
-    (seen, *_) = in_held_out([family.wider], situations(one.held_out, one.asker))
-    asker = replace(one.asker, model=Planted(one.book, seen_as(other)))
+    item, family = taken_for_cubes()
+    (seen, *_) = in_held_out([family.wider], situations(item.held_out, item.asker))
+    asker = replace(item.asker, model=Planted(item.book, seen_as(other)))
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
-        Confirmer(one.book, asker).confirm(0, seen.family, seen.failures[:5], log)
+        Confirmer(item.book, asker).confirm(0, seen.family, seen.failures[:5], log)
         assert sum(row.stays for row in log.values) >= 4  # a question about cubes may not tell
 
 
@@ -263,10 +273,10 @@ def test_an_audit_whose_halves_differ_confirms_no_value_that_its_examples_contra
     def view(facts: Facts) -> SceneSets:
         return seen_as(cube if facts.scene.objects in first else mostly_other)(facts)
 
-    one = swept(view, n=FEW)
-    families = families_of(one)
+    item = swept(view, n=FEW)
+    families = families_of(item)
     assert CUBE in families[0].words
-    found, _ = judged(tmp_path, one, families, one.held_out, {})
+    found, _ = judged(tmp_path, item, families, item.held_out, {})
     confirmed = [each for each in found if each.is_confirmed and each.family.symptom.what == "shape"]
     assert confirmed and not any(CUBE in each.words for each in confirmed)
     shown = {row.blamed.rsplit(" ", 1)[-1] for each in confirmed for row in each.stayed}

@@ -42,9 +42,9 @@ def test_what_is_stored_is_not_rendered_again(tmp_path: Path) -> None:
     filled(tmp_path, 20)
     inner = Telling()
     with small_bank(tmp_path, inner) as bank:
-        told: list[tuple[int, int]] = []
-        bank.render(20, lambda _, done, total, *facts: told.append((done, total)))
-        assert (inner.rendered, told) == (0, [(16, 20), (20, 20)])
+        message: list[tuple[int, int]] = []
+        bank.render(20, lambda _, done, total, *facts: message.append((done, total)))
+        assert (inner.rendered, message) == (0, [(16, 20), (20, 20)])
         bank.render(23)
         assert inner.rendered == bank.rendered_now == 3
 
@@ -58,7 +58,7 @@ def test_another_question_and_another_model_render_nothing(tmp_path: Path) -> No
         for text in ("How many red things are there?", "How many blue spheres are there?"):
             steps = tuple(ProgramStep(*step) for step in parse(text))
             scored = Scorer(bank.renderer, fake().bind(Question(text, steps))).score(scenes)
-            answers.append(np.stack([one.log_probs for one in scored]))
+            answers.append(np.stack([item.log_probs for item in scored]))
         assert not np.array_equal(answers[0], answers[1])
         assert inner.rendered == 0
         bank.renderer.render(bank.scenes([12]))  # a missing one is rendered
@@ -114,10 +114,10 @@ def test_another_mesh_of_a_shape_is_another_bank(tmp_path: Path) -> None:
 
 
 def test_another_look_is_another_store_with_the_same_scenes(tmp_path: Path) -> None:
-    with small_bank(tmp_path) as one, small_bank(tmp_path, Telling(width=90)) as other:
-        one.render(3)
-        assert one.path != other.path and one.scenes(range(3)) == other.scenes(range(3))
-        assert (one.count(), other.count()) == (3, 0)
+    with small_bank(tmp_path) as bank, small_bank(tmp_path, Telling(width=90)) as other:
+        bank.render(3)
+        assert bank.path != other.path and bank.scenes(range(3)) == other.scenes(range(3))
+        assert (bank.count(), other.count()) == (3, 0)
         assert other.renderer.render(other.scenes([0]))[0].mask.shape == (40, 90)
 
 
@@ -188,4 +188,4 @@ def test_pictures_have_the_scene_of_their_member(tmp_path: Path) -> None:
     with small_bank(tmp_path) as bank:
         bank.render(3)
         pictures: list[Picture] = bank.renderer.render(bank.scenes(range(3)))
-        assert [one.scene for one in pictures] == [scene_id(z) for z in bank.scenes(range(3))]
+        assert [picture.scene for picture in pictures] == [scene_id(z) for z in bank.scenes(range(3))]

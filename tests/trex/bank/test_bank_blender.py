@@ -36,14 +36,14 @@ def test_a_cheap_look_is_like_the_dear_one_of_its_size(
 ) -> None:
     preset = preset_named(cheap)
     ones, others = rendered(cheap, tmp_path), rendered(dear, tmp_path)
-    for one, other in zip(ones, others, strict=True):
-        assert one.pixels.shape == (preset.height, preset.width, 3)
-        assert one.scene == other.scene and np.array_equal(one.mask, other.mask)
-        assert 0.0 < error(one, other) < most
+    for picture, other in zip(ones, others, strict=True):
+        assert picture.pixels.shape == (preset.height, preset.width, 3)
+        assert picture.scene == other.scene and np.array_equal(picture.mask, other.mask)
+        assert 0.0 < error(picture, other) < most
     assert error(ones[0], others[1]) > OTHER
 
 
-def error(one: Picture, other: Picture) -> float:
+def error(picture: Picture, other: Picture) -> float:
     """Mean absolute difference where either has an object."""
-    where = (one.mask > 0) | (other.mask > 0)
-    return float(np.abs(one.pixels[where].astype(float) - other.pixels[where]).mean())
+    where = (picture.mask > 0) | (other.mask > 0)
+    return float(np.abs(picture.pixels[where].astype(float) - other.pixels[where]).mean())

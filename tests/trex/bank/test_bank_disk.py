@@ -34,7 +34,7 @@ def left(root: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         ({"format": 0}, "has format '0', this version reads format 1"),
         ({"format": "../../x"}, "this version reads format 1"),
@@ -47,15 +47,15 @@ def left(root: Path) -> list[Path]:
     ],
 )
 def test_an_index_that_is_old_foreign_or_wrong_is_refused(
-    change: dict[str, object], told: str, tmp_path: Path
+    change: dict[str, object], text: str, tmp_path: Path
 ) -> None:
     path = filled(tmp_path)
     data = json.loads((path / "bank.json").read_text())
     (path / "bank.json").write_text(json.dumps(data | change))
     with pytest.raises(InputError, match="delete this file, and it is written anew") as caught:
         small_bank(tmp_path)
-    assert told in str(caught.value)
-    assert told in stored_banks(tmp_path)[0].why  # listed all the same
+    assert text in str(caught.value)
+    assert text in stored_banks(tmp_path)[0].why  # listed all the same
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "[" * 10_000, '{"format": NaN}', '{"format": 1}'])

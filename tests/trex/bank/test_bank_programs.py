@@ -38,14 +38,14 @@ def test_a_killed_bank_goes_on_and_loses_nothing_stored(stored: int, tmp_path: P
 
 def _render_until_stuck(folder: Path, stored: int) -> None:
     """Fill a bank; stop this process when it has written, but not yet renamed, the picture after so many."""
-    made: list[str] = []
+    texts: list[str] = []
     replace = os.replace
 
     def slowly(source: str, target: str) -> None:
         if str(target).endswith(".picture"):
-            if len(made) == stored:
+            if len(texts) == stored:
                 os.kill(os.getpid(), signal.SIGSTOP)
-            made.append(target)
+            texts.append(target)
         replace(source, target)
 
     os.replace = slowly  # type: ignore[assignment]
@@ -60,7 +60,7 @@ def _is_stopped(pid: int) -> bool:
 @pytest.mark.process
 def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_path: Path) -> None:
     """The other one is held while it renders the first batch, until this one has rendered the two others."""
-    begun, go, told = os.pipe(), os.pipe(), os.pipe()
+    begun, go, numbers = os.pipe(), os.pipe(), os.pipe()
 
     def other() -> None:
         first: list[int] = []
@@ -74,7 +74,7 @@ def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_pa
         inner = Telling(hold)
         with small_bank(tmp_path, inner) as bank:
             bank.render(N)
-            os.write(told[1], bytes([inner.rendered, bank.count()]))
+            os.write(numbers[1], bytes([inner.rendered, bank.count()]))
 
     pid = in_child(other)
     assert os.read(begun[0], 1) == b"x"
@@ -87,9 +87,9 @@ def test_two_programs_share_the_work_and_neither_ends_before_all_is_there(tmp_pa
     with small_bank(tmp_path, inner) as bank:
         bank.render(N, on_progress)
         assert (inner.rendered, bank.count()) == (32, N)
-    assert tuple(os.read(told[0], 2)) == (16, N)
+    assert tuple(os.read(numbers[0], 2)) == (16, N)
     assert not ended(pid)
-    for end in (*begun, *go, *told):
+    for end in (*begun, *go, *numbers):
         os.close(end)
 
 

@@ -29,21 +29,23 @@ SURROGATE = [
 def rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[int]:
     """The number of pictures that the fake renderer made, by their width; banks of other tests are not used."""
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
-    made: Counter[int] = Counter()
+    numbers: Counter[int] = Counter()
     whole = FakeRenderer.render
 
     def counting(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        made[renderer.width] += len(zs)
+        numbers[renderer.width] += len(zs)
         return whole(renderer, zs)
 
     monkeypatch.setattr(FakeRenderer, "render", counting)
-    return made
+    return numbers
 
 
 def prior(done: Outcome) -> set[str]:
     """The scenes of the prior sample."""
     return {
-        str(one.z) for one in read_draws(done.folder / "draws.jsonl", done.manifest) if one.phase == "prior"
+        str(draw.z)
+        for draw in read_draws(done.folder / "draws.jsonl", done.manifest)
+        if draw.phase == "prior"
     }
 
 
@@ -57,7 +59,7 @@ def test_another_question_renders_only_scenes_that_the_first_did_not_choose(
     second = run(tmp_path, [*SURROGATE, "answer=1"], "second")
     new = prior(second) - prior(first)
     assert len(new) < len(prior(second))
-    fresh = sum(one.phase == "fresh" for one in read_draws(second.folder / "draws.jsonl", second.manifest))
+    fresh = sum(draw.phase == "fresh" for draw in read_draws(second.folder / "draws.jsonl", second.manifest))
     assert rendered[dear] - before == len(new) + fresh
 
 
@@ -72,11 +74,11 @@ def test_the_same_query_again_renders_nothing_of_the_bank(
     again = run(tmp_path, [*SURROGATE, "search.steps=2", "render.fresh=0"], "again")
     assert draws(again.folder) == draws(first.folder)
     rows = read_draws(again.folder / "draws.jsonl", again.manifest)
-    chains = [one for one in rows if one.phase == "chain"]
+    chains = [row for row in rows if row.phase == "chain"]
     dear = FakeRenderer().width
     assert rendered[dear] - before[dear] <= len(chains), "steps of the chains alone"
-    inner = sum(int(one.figures["inner_renders"]) for one in chains)
-    small = [one for one in rows if one.phase == "calibration"]
+    inner = sum(int(chain.figures["inner_renders"]) for chain in chains)
+    small = [row for row in rows if row.phase == "calibration"]
     assert len(small) > inner + len(chains), "or else the next line could not tell"
     assert rendered[dear // 2] - before[dear // 2] <= inner + len(chains), "no scene of the calibration"
     assert rendered[3] == before[3], "nothing at the useless look"
@@ -88,9 +90,9 @@ def test_a_full_folder_of_banks_ends_no_search(
     """The cheap bank just fits; what a search keeps for others deletes nothing and stops nothing."""
     use_ladder(monkeypatch, SMALL)
     first = run(tmp_path, SURROGATE, "first")
-    made = stored_banks(tmp_path / "banks")
-    (cheap,) = (bank for bank in made if bank.index and bank.index.look == SMALL)
-    assert len(made) == 2, "without a limit the dear pictures are kept"
+    banks = stored_banks(tmp_path / "banks")
+    (cheap,) = (bank for bank in banks if bank.index and bank.index.look == SMALL)
+    assert len(banks) == 2, "without a limit the dear pictures are kept"
     shutil.rmtree(tmp_path / "banks")
     monkeypatch.setenv("TREX_BANK_MAX", str(cheap.size))
     again = run(tmp_path, SURROGATE, "again")

@@ -241,10 +241,10 @@ def test_other_weights_behind_a_callable_are_noticed(tmp_path: Path, monkeypatch
     (tmp_path / "answerer_with_weight.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     out = tmp_path / "out"
-    made = trex(
+    result = trex(
         "find", write_query(tmp_path), "--out", out, "--set", "model.name=ask:answerer_with_weight:ask"
     )
-    assert made.exit_code == 0, made.output
+    assert result.exit_code == 0, result.output
     probabilities = json.loads((out / "run.json").read_text())["made"]["probe_probabilities"]
     assert len(probabilities) == 2 * 3
     module = importlib.import_module("answerer_with_weight")
@@ -344,11 +344,11 @@ def test_a_disk_that_fills_up_loses_nothing(
     name, at = ("pwrite", 5) if file == "draws.jsonl" else ("fsync", 20)
     real = getattr(os, name)
 
-    def fill(fd: int, *rest: object) -> object:
+    def fill(fd: int, *remaining: object) -> object:
         if next(calls) < at:
-            return real(fd, *rest)
-        if rest and isinstance(rest[0], bytes):
-            real(fd, rest[0][:37], *rest[1:])  # part of it still fits
+            return real(fd, *remaining)
+        if remaining and isinstance(remaining[0], bytes):
+            real(fd, remaining[0][:37], *remaining[1:])  # part of it still fits
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:

@@ -31,8 +31,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rendered(*words: object) -> dict[str, object]:
-    told: dict[str, object] = json.loads(trex_done("render", "bank", *words, *FAKE, "--json").stdout)
-    return told
+    message: dict[str, object] = json.loads(trex_done("render", "bank", *words, *FAKE, "--json").stdout)
+    return message
 
 
 def listed(*words: object) -> list[dict[str, object]]:
@@ -52,9 +52,9 @@ def test_a_bank_is_rendered_once_and_grows(place: Path) -> None:
 
 
 def test_it_is_the_bank_that_a_plan_of_the_query_has(place: Path) -> None:
-    told = rendered("query.toml", "--scenes", 3)
+    message = rendered("query.toml", "--scenes", 3)
     with bank_of(check(place / "query.toml"), "fake") as bank:
-        assert (bank.path, bank.count()) == (Path(str(told["path"])), 3)
+        assert (bank.path, bank.count()) == (Path(str(message["path"])), 3)
 
 
 def test_worlds_by_name_and_by_settings(place: Path) -> None:
@@ -68,10 +68,10 @@ def test_worlds_by_name_and_by_settings(place: Path) -> None:
             ("clevr", "--set", "scene.objects=2", "--set", 'scene.introduce=["cone"]'),
         )
     ]
-    assert [one["world"] for one in worlds] == [
+    assert [world["world"] for world in worlds] == [
         "5 objects, no cube", "3 to 10 objects", "2 objects", "2 objects", "2 objects, cone introduced"
     ]  # fmt: skip
-    assert len({one["bank"] for one in worlds}) == 5
+    assert len({world["bank"] for world in worlds}) == 5
     assert trex_done("cache", "banks").stdout.count(" 1 scene ") == 5
 
 
@@ -81,8 +81,8 @@ def test_no_model_is_needed(place: Path) -> None:
 
 
 def test_another_folder(place: Path) -> None:
-    told = rendered("query.toml", "--scenes", 2, "--bank", "shared")
-    assert [one["bank"] for one in listed("--bank", "shared")] == [told["bank"]]
+    message = rendered("query.toml", "--scenes", 2, "--bank", "shared")
+    assert [item["bank"] for item in listed("--bank", "shared")] == [message["bank"]]
     assert listed() == []
 
 
@@ -90,7 +90,7 @@ def test_prune_by_prefix_and_all(place: Path) -> None:
     names = [str(rendered("query.toml", "--scenes", 2, "--seed", seed)["bank"]) for seed in range(3)]
     assert "deleted 0 banks (0 bytes); 3 banks" in trex_done("cache", "prune-banks").stdout
     assert "deleted 1 bank" in trex_done("cache", "prune-banks", names[1][:10]).stdout
-    assert {one["bank"] for one in listed()} == {names[0], names[2]}
+    assert {item["bank"] for item in listed()} == {names[0], names[2]}
     assert "deleted 0 banks" in trex_done("cache", "prune-banks", "--older-than", "1h").stdout
     assert "deleted 1 bank" in trex_done("cache", "prune-banks", "--max-size", listed()[1]["bytes"]).stdout
     done = json.loads(trex_done("cache", "prune-banks", "--all", "--json").stdout)
@@ -109,7 +109,7 @@ def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         (("query.toml", "--scenes", 0), "holds 1 to"),
         (("query.toml", "--scenes", 2, "--seed", -1), "seed -1"),
@@ -120,9 +120,9 @@ def test_a_damaged_index_is_listed_noted_and_can_be_pruned(place: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(
-    words: Sequence[object], told: str, place: Path
+    words: Sequence[object], text: str, place: Path
 ) -> None:
-    refused(trex("render", "bank", *words, *FAKE), told)
+    refused(trex("render", "bank", *words, *FAKE), text)
     assert listed() == []
 
 

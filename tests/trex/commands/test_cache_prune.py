@@ -52,10 +52,10 @@ def cache_command(*words: object, fails: str = "") -> Result:
 
 
 def test_cache_says_where_what_and_how_much(folder: Path) -> None:
-    told = json.loads(cache_command("--json").stdout)
-    (pictures,) = [part for part in told["parts"] if part["path"] == str(folder)]
+    message = json.loads(cache_command("--json").stdout)
+    (pictures,) = [part for part in message["parts"] if part["path"] == str(folder)]
     assert (pictures["files"], pictures["bytes"]) == (6, sum(entry.size for entry in entries(folder)))
-    assert told["max_picture_bytes"] == 10 << 30
+    assert message["max_picture_bytes"] == 10 << 30
     text = cache_command().stdout
     (row,) = [line for line in text.splitlines() if str(folder) in line]
     assert row.split()[0] == "6" and "at most 10.0 GiB" in text

@@ -27,8 +27,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def offered(words: str) -> list[str]:
-    asked = {"_TREX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    done = CliRunner().invoke(app, [], prog_name="trex", env=asked)
+    texts = {"_TREX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = CliRunner().invoke(app, [], prog_name="trex", env=texts)
     assert done.stderr == ""
     return done.stdout.split()
 

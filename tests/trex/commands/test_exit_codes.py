@@ -62,7 +62,7 @@ def test_the_table_of_the_documents_has_the_tested_codes() -> None:
 def test_a_condition_decides_the_exit_code(
     searched: Path, command: str, conditions: list[str], code: int, verdict: str
 ) -> None:
-    options = [word for one in conditions for word in ("--fail-if", one)]
+    options = [word for condition in conditions for word in ("--fail-if", condition)]
     if command == "find":
         ended, out = find(searched, *options)
     else:
@@ -82,13 +82,13 @@ def test_verdicts_for_machines(searched: Path, tmp_path: Path) -> None:
     junit = tmp_path / "verdicts.xml"
     conditions = ["--fail-if", "found", "--fail-if", "rate > 0.01", "--fail-if", "rate > .9"]
     code, out = find(searched, *conditions, "--junit", junit, "--json")
-    told = json.loads(out)["verdicts"]
-    assert code == 3 and [one["verdict"] for one in told] == ["fail", "undecided", "pass"]
+    message = json.loads(out)["verdicts"]
+    assert code == 3 and [item["verdict"] for item in message] == ["fail", "undecided", "pass"]
     (suite,) = ElementTree.parse(junit).getroot()
     assert [case.attrib["name"] for case in suite] == ["found", "rate > 0.01", "rate > .9"]
     assert [[reason.tag for reason in case] for case in suite] == [["failure"], ["error"], []]
     assert {case.attrib["classname"] for case in suite} == {"run"}
-    assert [case[0].text for case in suite if len(case)] == [one["reason"] for one in told[:2]]
+    assert [case[0].text for case in suite if len(case)] == [item["reason"] for item in message[:2]]
 
 
 @pytest.mark.parametrize("command", ["resume", "report"])

@@ -120,7 +120,7 @@ def test_an_error_leaves_standard_output_empty(place: Path) -> None:
 
 
 def test_a_comparison_in_json_tells_what_its_page_tells(place: Path) -> None:
-    told = json.loads(trex("report", "one", "two", "--json").stdout)
-    assert [one["name"] for one in told["compared"]] == ["one", "two"]
-    assert Path(told["report"]).is_file()
-    assert told["tests"] or told["unpaired"]
+    message = json.loads(trex("report", "one", "two", "--json").stdout)
+    assert [item["name"] for item in message["compared"]] == ["one", "two"]
+    assert Path(message["report"]).is_file()
+    assert message["tests"] or message["unpaired"]

@@ -44,7 +44,7 @@ def test_an_object_gives_the_draws_of_the_same_module_by_its_name(tmp_path: Path
     by_object = find(tmp_path / "object", Redness())
     assert draws(by_object.path) == draws(by_name.path)
     assert len(by_name.draws_frame().answer.unique()) > 1, "the module answers alike everywhere"
-    hashes = [one.manifest.made.model.split()[1] for one in (by_name, by_object)]
+    hashes = [run.manifest.made.model.split()[1] for run in (by_name, by_object)]
     assert hashes[0] == hashes[1]
     assert by_object.query.model.name == "live:tests.worlds.live_models.Redness"
 
@@ -104,8 +104,8 @@ def net(edit: str) -> torch.nn.Module:
     """What a notebook's cell makes."""
     cell: dict[str, Any] = {"__name__": "notebook"}
     exec(CELL.format(edit=edit), cell)
-    made: torch.nn.Module = cell["Net"]()
-    return made
+    module: torch.nn.Module = cell["Net"]()
+    return module
 
 
 def test_equal_weights_in_a_cell_that_was_edited_do_not_resume(tmp_path: Path) -> None:

@@ -190,12 +190,15 @@ def test_values_come_back_from_toml_as_they_were() -> None:
 
 
 def test_a_run_says_what_its_report_says(found: trex.Run) -> None:
-    told = json.loads((found.path / "findings.json").read_text())
-    assert found.ending == told["ending"] and found.is_finished
-    assert (found.rate.count, found.rate.of) == (told["how_often"]["hits"], told["how_often"]["prior_draws"])
-    assert list(found.rate.interval) == told["how_often"]["interval_95"]
-    assert len(found.hits) == len(told["found"]) > 0
-    for hit, row in zip(found.hits, told["found"], strict=True):
+    message = json.loads((found.path / "findings.json").read_text())
+    assert found.ending == message["ending"] and found.is_finished
+    assert (found.rate.count, found.rate.of) == (
+        message["how_often"]["hits"],
+        message["how_often"]["prior_draws"],
+    )
+    assert list(found.rate.interval) == message["how_often"]["interval_95"]
+    assert len(found.hits) == len(message["found"]) > 0
+    for hit, row in zip(found.hits, message["found"], strict=True):
         assert (hit.answer, hit.truth, hit.confidence) == (
             row["model_answer"],
             row["true_answer"],
@@ -345,8 +348,8 @@ def test_without_a_name_two_runs_of_one_second_have_two_folders(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     seeds: list[dict[str, Any]] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
-    made = {trex.find(progress=False, **keywords).path for keywords in seeds}
-    assert len(made) == 3 and {path.parent for path in made} == {Path("runs")}
+    paths = {trex.find(progress=False, **keywords).path for keywords in seeds}
+    assert len(paths) == 3 and {path.parent for path in paths} == {Path("runs")}
 
 
 def test_a_card_of_a_shape_is_found_from_the_current_folder(
@@ -358,8 +361,8 @@ def test_a_card_of_a_shape_is_found_from_the_current_folder(
         (tmp_path / name).write_bytes((SHIPPED / name).read_bytes())
     monkeypatch.chdir(tmp_path)
     with_cone: dict[str, Any] = {**ASKED, "introduce": "cone.toml"}
-    asked = trex.check(**with_cone)
-    assert asked.query.scene.introduce == (str(tmp_path / "cone.toml"),)
+    check = trex.check(**with_cone)
+    assert check.query.scene.introduce == (str(tmp_path / "cone.toml"),)
 
 
 def test_a_run_and_a_check_are_shown_on_one_line(tmp_path: Path) -> None:

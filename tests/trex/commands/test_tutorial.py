@@ -51,9 +51,9 @@ def smaller(cell: str) -> str:
 def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = [smaller(cell) for cell in cells()]
-    asked = quick[1].replace("query = {", 'query = {"model": "fake",')
-    assert asked != quick[1]
-    names = execute([quick[0], asked, *quick[2:]])
+    text = quick[1].replace("query = {", 'query = {"model": "fake",')
+    assert text != quick[1]
+    names = execute([quick[0], text, *quick[2:]])
     run, own = names["run"], names["own"]
     assert isinstance(run, trex.Run) and isinstance(own, trex.Run)
     assert run.is_finished and own.is_finished

@@ -25,10 +25,10 @@ def notes(folder: ClevrFolder) -> dict[str, str]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Folder:
-    made = Folder(tmp_path / "data")
+    folder = Folder(tmp_path / "data")
     for red in range(4):
-        made.add("val", float(red), scene_with(red))
-    return made
+        folder.add("val", float(red), scene_with(red))
+    return folder
 
 
 def opened(data: Folder, *splits: str) -> ClevrFolder:

@@ -26,21 +26,23 @@ Usage = namedtuple("Usage", "total used free")
 
 
 def named(findings: list[Finding], part: str) -> Finding:
-    (found,) = [one for one in findings if one.part == part]
+    (found,) = [finding for finding in findings if finding.part == part]
     return found
 
 
 def test_this_installation_has_all_that_a_search_needs() -> None:
     found = [*machine_findings(), *package_findings(), *model_findings()]
-    assert not [one for one in found if one.state is State.FAULT]
-    assert all(one.remedy for one in found if one.state is State.ABSENT and one.part != "memory")
+    assert not [finding for finding in found if finding.state is State.FAULT]
+    assert all(
+        finding.remedy for finding in found if finding.state is State.ABSENT and finding.part != "memory"
+    )
 
 
 @pytest.mark.blender
 @pytest.mark.process
 def test_blender_is_started_and_renders() -> None:
     found = rendering_findings()
-    assert [one.state for one in found] == [State.OK, State.OK]
+    assert [finding.state for finding in found] == [State.OK, State.OK]
     assert blender_program().version in found[0].found and "a scene of 240×160 in" in found[1].found
 
 
@@ -50,11 +52,11 @@ def test_a_wrong_blender_is_a_fault_with_a_remedy_and_its_own_exit_code(
     monkeypatch.setenv("TREX_BLENDER", str(tmp_path / "no-blender"))
     (fault,) = rendering_findings()
     assert fault.state is State.FAULT and "no-blender" in fault.remedy
-    told = CliRunner().invoke(app, ["doctor"])
-    assert told.exit_code == OURS
-    assert "1 fault: Blender" in told.output and "name a Blender executable" in told.output
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == OURS
+    assert "1 fault: Blender" in result.output and "name a Blender executable" in result.output
     listed = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
-    assert [one["part"] for one in listed if one["state"] == "fault"] == ["Blender"]
+    assert [item["part"] for item in listed if item["state"] == "fault"] == ["Blender"]
 
 
 def test_a_missing_extra_says_how_to_add_it_and_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,50 +71,50 @@ def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int
     scene, causes = two_causes(3)
     options = ALL_BUT_SALIENCY.changed(edits=False, nuisances=3)
     with coded_run(tmp_path, NeedsAll(ANSWERS, least)) as scores:
-        made = explain_scene(scores, found(scores, scene), options, None)
-        view = make_explanation_view(scores.folder, made)
-        _, mask = read_picture(scores.folder, made.control.score.picture)
-        assert is_complete(made, options, is_torn=False)
-        assert not is_complete(made, options, is_torn=True)  # its flips are those of another target
+        explanation = explain_scene(scores, found(scores, scene), options, None)
+        view = make_explanation_view(scores.folder, explanation)
+        _, mask = read_picture(scores.folder, explanation.control.score.picture)
+        assert is_complete(explanation, options, is_torn=False)
+        assert not is_complete(explanation, options, is_torn=True)  # its flips are those of another target
         assert "red outline" in view.shots[0].words
         marked = [k - 1 for k, shot in enumerate(view.shots) if shot.is_responsible]
         assert tuple(marked) == causes
-        assert view.sentences[0] == sentence(made)
-        stability = stability_sentences(made)
+        assert view.sentences[0] == sentence(explanation)
+        stability = stability_sentences(explanation)
         assert view.sentences[1 : 1 + len(stability)] == stability
-        assert view.effect == min(made.removals[i].change for i in causes)
-    return made, scene, causes, mask == 0
+        assert view.effect == min(explanation.removals[i].change for i in causes)
+    return explanation, scene, causes, mask == 0
 
 
 def test_two_objects_that_each_change_the_answer_are_both_named(tmp_path: Path) -> None:
-    made, scene, causes, _ = explained(tmp_path, 2)
-    assert [effect.is_flip for effect in made.removals].count(True) == 2
-    assert (made.blame.how, tuple(sorted(made.blame.parts))) == ("either", causes)
-    says = sentence(made)
+    explanation, scene, causes, _ = explained(tmp_path, 2)
+    assert [effect.is_flip for effect in explanation.removals].count(True) == 2
+    assert (explanation.blame.how, tuple(sorted(explanation.blame.parts))) == ("either", causes)
+    says = sentence(explanation)
     assert "are to blame: leaving out either one makes the model right (confidence −" in says
     for index in causes:
         assert f"the {object_words(scene, index)} (object {index})" in says[0].lower() + says[1:]
-    assert len(stability_sentences(made)) == 2
-    assert all("other cameras and lights" in each for each in stability_sentences(made))
+    assert len(stability_sentences(explanation)) == 2
+    assert all("other cameras and lights" in each for each in stability_sentences(explanation))
 
 
 def test_two_objects_that_change_the_answer_only_together_are_named_together(tmp_path: Path) -> None:
-    made, _, causes, _ = explained(tmp_path, 1)
-    assert not any(effect.is_flip for effect in made.removals)
-    assert (made.blame.how, tuple(sorted(made.blame.parts))) == ("together", causes)
-    says = sentence(made)
+    explanation, _, causes, _ = explained(tmp_path, 1)
+    assert not any(effect.is_flip for effect in explanation.removals)
+    assert (explanation.blame.how, tuple(sorted(explanation.blame.parts))) == ("together", causes)
+    says = sentence(explanation)
     assert (
         "are to blame, both together: leaving out both makes the model right (it says 0), leaving out" in says
     )
     # Planted bug: only single removals were repeated, which by the blame do not change the answer.
-    assert made.nuisances is not None and made.nuisances.together is not None
-    together = made.nuisances.together
+    assert explanation.nuisances is not None and explanation.nuisances.together is not None
+    together = explanation.nuisances.together
     assert tuple(sorted(together.indices)) == causes and len(together.confidences) == 3
     assert together.effect.is_negative and all(after < 0.5 for after in together.confidences)
-    (said,) = stability_sentences(made)
-    assert "both together, the confidence falls under 3 other cameras and lights too" in said
-    assert CODEC.parse(CODEC.text(made), "", "") == made
-    before = replace(made, nuisances=replace(made.nuisances, together=None))
+    (text,) = stability_sentences(explanation)
+    assert "both together, the confidence falls under 3 other cameras and lights too" in text
+    assert CODEC.parse(CODEC.text(explanation), "", "") == explanation
+    before = replace(explanation, nuisances=replace(explanation.nuisances, together=None))
     assert needs_nuisances(before, ALL_BUT_SALIENCY.changed(edits=False, nuisances=3))
 
 
@@ -122,21 +122,23 @@ def test_all_that_change_the_answer_are_repeated_under_other_lights(tmp_path: Pa
     scene, _ = planted_scene(SEED, 5)
     with coded_run(tmp_path, CountsBlobs()) as scores:
         options = ALL_BUT_SALIENCY.changed(edits=False, nuisances=2)
-        made = explain_scene(scores, found(scores, scene), options, None)
-    flipping = replace(made, removals=tuple(replace(effect, is_flip=True) for effect in made.removals))
-    assert not needs_nuisances(made, options)
+        explanation = explain_scene(scores, found(scores, scene), options, None)
+    flipping = replace(
+        explanation, removals=tuple(replace(effect, is_flip=True) for effect in explanation.removals)
+    )
+    assert not needs_nuisances(explanation, options)
     assert needs_nuisances(flipping, options)  # two of five are repeated
     # Planted bug: fewer draws replaced those that were made.
-    assert not needs_nuisances(made, options.changed(nuisances=1))
-    assert needs_nuisances(made, options.changed(nuisances=3))
-    assert needs_nuisances(made, options.changed(every_object=True))
+    assert not needs_nuisances(explanation, options.changed(nuisances=1))
+    assert needs_nuisances(explanation, options.changed(nuisances=3))
+    assert needs_nuisances(explanation, options.changed(every_object=True))
 
 
 def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> None:
-    made, *_ = explained(tmp_path, 2)
-    text = CODEC.text(made)
+    explanation, *_ = explained(tmp_path, 2)
+    text = CODEC.text(explanation)
     assert '"blame"' not in text  # what follows from the rest is not kept, so old files say as much
-    assert CODEC.parse(text, "explanations/x.json", "delete it", check_parts).blame == made.blame
+    assert CODEC.parse(text, "explanations/x.json", "delete it", check_parts).blame == explanation.blame
 
 
 def test_how_objects_are_to_blame() -> None:
@@ -151,10 +153,10 @@ def test_how_objects_are_to_blame() -> None:
 
 
 def test_edits_are_no_joint_removals(tmp_path: Path) -> None:
-    made, *_ = explained(tmp_path, 1)
-    assert made.flip is not None
-    changed = replace(made.flip.found[0], edits=(Edit(0), Edit(1, "color", "cyan")))
-    assert replace(made, flip=replace(made.flip, found=(changed,))).joint_removals == ()
+    explanation, *_ = explained(tmp_path, 1)
+    assert explanation.flip is not None
+    changed = replace(explanation.flip.found[0], edits=(Edit(0), Edit(1, "color", "cyan")))
+    assert replace(explanation, flip=replace(explanation.flip, found=(changed,))).joint_removals == ()
     assert RED.tolist() == [215, 38, 30]
 
 
@@ -200,29 +202,33 @@ def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answe
     torn = ['answer=["0", "1"]', "target.kind=ambiguous"]
     sure = ["answer=0", "target.kind=threshold", "target.threshold=0.5"]
     with coded_run(tmp_path, Torn(), overrides=torn if is_torn else sure) as scores:
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
-        assert made.is_torn == is_torn
-        assert is_complete(made, ALL_BUT_SALIENCY.changed(edits=False), is_torn)
-    assert [effect.is_flip for effect in made.removals] == [
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
+        assert explanation.is_torn == is_torn
+        assert is_complete(explanation, ALL_BUT_SALIENCY.changed(edits=False), is_torn)
+    assert [effect.is_flip for effect in explanation.removals] == [
         i == (second if is_torn else first) for i in range(5)
     ]
-    assert made.blame == Blame("alone", (second if is_torn else first,))
-    assert made.flip is not None and made.flip.found[0].edits == (Edit(made.blame.parts[0]),)
-    assert ("leaves the level set" in sentence(made)) == is_torn
-    assert ("the scene leaves the level set" in made.flip.sentence(made.compared)) == is_torn
-    assert made.chief == made.blame.parts[0]
+    assert explanation.blame == Blame("alone", (second if is_torn else first,))
+    assert explanation.flip is not None and explanation.flip.found[0].edits == (
+        Edit(explanation.blame.parts[0]),
+    )
+    assert ("leaves the level set" in sentence(explanation)) == is_torn
+    assert ("the scene leaves the level set" in explanation.flip.sentence(explanation.compared)) == is_torn
+    assert explanation.chief == explanation.blame.parts[0]
 
 
 def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_alike(tmp_path: Path) -> None:
     scene, cause = planted_scene(SEED, 4)
     with coded_run(tmp_path, CountsBlobs()) as scores:
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
-    assert made.chief == cause
-    unsure = replace(made, control=replace(made.control, confidence_difference=0.1))
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
+    assert explanation.chief == cause
+    unsure = replace(explanation, control=replace(explanation.control, confidence_difference=0.1))
     assert not unsure.control.is_exact and unsure.chief is None
-    alike = replace(made, removals=tuple(replace(e, is_flip=False, change=-0.2) for e in made.removals))
+    alike = replace(
+        explanation, removals=tuple(replace(e, is_flip=False, change=-0.2) for e in explanation.removals)
+    )
     assert alike.blame.how == "none" and alike.chief is None  # of a failure: it stays one without any of them
-    right = replace(alike, truth=made.control.score.answer)
+    right = replace(alike, truth=explanation.control.score.answer)
     assert right.blame.how == "alike" and right.chief is None
 
 
@@ -233,13 +239,13 @@ def test_of_objects_with_equal_effects_none_is_the_one_to_blame(
     """Planted bug: of two that each change the answer the first was, and a map that points at the other was wrong."""
     scene, _ = planted_scene(SEED, 4)
     with coded_run(tmp_path, CountsBlobs()) as scores:
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
     changes = (-0.998, second, 0.0, 0.0, 0.0)
     removed = tuple(
         replace(effect, change=change, is_flip=change < -0.5)
-        for effect, change in zip(made.removals, changes, strict=True)
+        for effect, change in zip(explanation.removals, changes, strict=True)
     )
-    even = replace(made, removals=removed)
+    even = replace(explanation, removals=removed)
     assert even.blame == Blame("either", (0, 1)) and even.chief == chief
     pixels = (10, 10, 10, 10, 10)
     points = SaliencyMap("smoothgrad", {}, (1.0, 5.0, 0.5, 0.2, 0.1), pixels, 0.1, 50, (0, 0), 1)
@@ -252,9 +258,9 @@ def test_a_hit_that_needs_less_than_one_half_is_left_by_leaving_the_level_set(tm
     scene, first, _ = torn_scene()
     low = ["answer=0", "target.kind=threshold", "target.threshold=0.4"]
     with coded_run(tmp_path, Torn(), overrides=low) as scores:
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
-    assert made.is_torn and made.removals[first].score.answer == "1"
-    assert not any(effect.is_flip for effect in made.removals), "all of them stay above .4"
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
+    assert explanation.is_torn and explanation.removals[first].score.answer == "1"
+    assert not any(effect.is_flip for effect in explanation.removals), "all of them stay above .4"
 
 
 @pytest.mark.parametrize(

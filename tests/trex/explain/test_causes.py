@@ -35,11 +35,16 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Explanation, int]
 
 
 def test_the_attributes_that_decide_are_those_of_the_planted_cause(planted: tuple[Explanation, int]) -> None:
-    made, cause = planted
-    assert deciding_attributes(made, cause) == ("shape", "color", "material")  # the model sees no size
-    assert deciding_attributes(replace(made, edits=None), cause) == ("shape", "size", "color", "material")
-    (found,) = causes({"a": made}, NO_CUBES)["a"]
-    graph = scene_graph(facts_of(made.scene, NO_CUBES))
+    explanation, cause = planted
+    assert deciding_attributes(explanation, cause) == ("shape", "color", "material")  # the model sees no size
+    assert deciding_attributes(replace(explanation, edits=None), cause) == (
+        "shape",
+        "size",
+        "color",
+        "material",
+    )
+    (found,) = causes({"a": explanation}, NO_CUBES)["a"]
+    graph = scene_graph(facts_of(explanation.scene, NO_CUBES))
     assert found == responsible(graph, cause, ("shape", "color", "material"))
     assert object_words(found.counts) == "a red metal cylinder in full view"
 
@@ -47,8 +52,8 @@ def test_the_attributes_that_decide_are_those_of_the_planted_cause(planted: tupl
 def test_nothing_is_responsible_unless_the_answer_changes_and_the_control_held(
     planted: tuple[Explanation, int],
 ) -> None:
-    made, _ = planted
-    same = tuple(replace(effect, is_flip=False) for effect in made.removals)
-    assert causes({"a": replace(made, removals=same, flip=None)}, NO_CUBES) == {"a": frozenset()}
-    broken = replace(made, control=replace(made.control, is_same_picture=False))
+    explanation, _ = planted
+    same = tuple(replace(effect, is_flip=False) for effect in explanation.removals)
+    assert causes({"a": replace(explanation, removals=same, flip=None)}, NO_CUBES) == {"a": frozenset()}
+    broken = replace(explanation, control=replace(explanation.control, is_same_picture=False))
     assert causes({"a": broken}, NO_CUBES) == {"a": frozenset()}

@@ -49,8 +49,8 @@ def test_every_object_is_left_out_and_the_control_is_exact(made: PictureExplaine
     assert made.camera_px < 0.5
     assert made.official.answer == "2"
     for removal, item in zip(made.removals, scene.objects, strict=True):
-        rest = sum(other.color == "red" for other in scene.objects) - (item.color == "red")
-        assert removal.truth == str(rest)
+        number = sum(other.color == "red" for other in scene.objects) - (item.color == "red")
+        assert removal.truth == str(number)
         assert item.shape in removal.words
 
 
@@ -62,9 +62,9 @@ def test_a_flickering_renderer_fails_the_control(
     plain = fake.brightness
     calls = iter(range(10_000))
     monkeypatch.setattr(fake, "brightness", lambda nuisances: plain(nuisances) * (1 + 0.001 * next(calls)))
-    made = explain_picture(wanted(data), tmp_path / "out")
-    assert made.control_difference > 0
-    assert any("NOT the same" in sentence for sentence in made.sentences())
+    explained = explain_picture(wanted(data), tmp_path / "out")
+    assert explained.control_difference > 0
+    assert any("NOT the same" in sentence for sentence in explained.sentences())
 
 
 def test_the_page_needs_no_network_and_the_command_prints_the_outcome(data: Path, tmp_path: Path) -> None:
@@ -129,15 +129,15 @@ def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: P
     official = replace(made.official, answer="yes", probability=0.9)
     again = replace(made.again, answer="no", probability=0.3)
     back = replace(made.removals[0], answer="yes", probability=0.9)
-    others = tuple(replace(one, answer="no", probability=0.3) for one in made.removals[1:])
+    others = tuple(replace(removal, answer="no", probability=0.3) for removal in made.removals[1:])
     shown = replace(made, official=official, again=again, removals=(back, *others))
     assert shown.blame.parts == () and shown.strongest is None
     assert not any("is to blame" in sentence for sentence in shown.sentences())
     assert "does not show the answer" in shown.sentences()[-1]
     away = replace(back, answer="no", probability=0.3)
-    kept = tuple(replace(one, answer="yes", probability=0.9) for one in made.removals[1:])
+    kept = tuple(replace(removal, answer="yes", probability=0.9) for removal in made.removals[1:])
     same = replace(shown, again=replace(again, answer="yes", probability=0.9), removals=(away, *kept))
     assert same.blame == Blame("none") and "is still wrong" in same.sentences()[-1]
     right = replace(away, truth="no")
-    told = replace(same, removals=(right, *kept))
-    assert told.blame == Blame("alone", (0,)) and "is to blame" in told.sentences()[-1]
+    explained = replace(same, removals=(right, *kept))
+    assert explained.blame == Blame("alone", (0,)) and "is to blame" in explained.sentences()[-1]

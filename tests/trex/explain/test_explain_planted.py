@@ -45,12 +45,12 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
     with coded_run(tmp_path, CountsBlobs()) as scores:
         for index in range(200):
             scene, cause = planted_scene(SEED, index)
-            made = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
-            examples.append(Example(scene, index, made.chief))
-            assert made.control.is_exact
-            assert made.strongest == cause
-            assert made.truth == "0"
-            others = [effect.change for i, effect in enumerate(made.removals) if i != cause]
+            explanation = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
+            examples.append(Example(scene, index, explanation.chief))
+            assert explanation.control.is_exact
+            assert explanation.strongest == cause
+            assert explanation.truth == "0"
+            others = [effect.change for i, effect in enumerate(explanation.removals) if i != cause]
             assert others == [0.0] * 4
     prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
     common = enriched(examples, [prior.sample(rng) for _ in range(150)], NO_CUBES)
@@ -64,51 +64,57 @@ def test_attribute_edits_find_color_material_and_shape_and_nothing_else(tmp_path
     with coded_run(tmp_path, CountsBlobs()) as scores:
         for index in range(8):
             scene, cause = planted_scene(SEED, index)
-            made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY, None)
-            assert made.edits is not None
-            flips = {effect.edits[0] for effect in made.edits if effect.is_flip}
+            explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY, None)
+            assert explanation.edits is not None
+            flips = {effect.edits[0] for effect in explanation.edits if effect.is_flip}
             assert flips == {
                 Edit(cause, attribute, value)
                 for attribute in ("shape", "color", "material")
                 for value in NO_CUBES.available(attribute)
                 if value != getattr(scene.objects[cause], attribute)
             }
-            sizes = [effect for effect in made.edits if effect.edits[0].attribute == "size"]
+            sizes = [effect for effect in explanation.edits if effect.edits[0].attribute == "size"]
             assert len(sizes) == 5
             assert all(effect.change == 0.0 for effect in sizes)
-            assert made.flip is not None
-            assert made.flip.size == 1
-            assert {effect.edits[0] for effect in made.flip.found} == flips | {Edit(cause)}
+            assert explanation.flip is not None
+            assert explanation.flip.size == 1
+            assert {effect.edits[0] for effect in explanation.flip.found} == flips | {Edit(cause)}
 
 
 def test_a_model_that_ignores_the_picture_blames_no_object(tmp_path: Path) -> None:
     with coded_run(tmp_path, Ignores()) as scores:
         scene, _ = planted_scene(SEED, 0)
-        made = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(nuisances=3), None)
-    assert made.edits is not None
-    assert made.flip is not None
-    assert made.nuisances is not None
-    assert {effect.change for effect in (*made.removals, *made.edits)} == {0.0}
-    assert strongest(made.counted) == ()
-    assert (made.flip.found, made.flip.size, made.flip.is_exhaustive) == ((), None, False)
-    assert made.flip.tried == len(made.removals) + len(made.edits) + 40
-    assert made.flip.possible > made.flip.tried
-    deeper = replace(made.flip, depth=3)
+        explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(nuisances=3), None)
+    assert explanation.edits is not None
+    assert explanation.flip is not None
+    assert explanation.nuisances is not None
+    assert {effect.change for effect in (*explanation.removals, *explanation.edits)} == {0.0}
+    assert strongest(explanation.counted) == ()
+    assert (explanation.flip.found, explanation.flip.size, explanation.flip.is_exhaustive) == (
+        (),
+        None,
+        False,
+    )
+    assert explanation.flip.tried == len(explanation.removals) + len(explanation.edits) + 40
+    assert explanation.flip.possible > explanation.flip.tried
+    deeper = replace(explanation.flip, depth=3)
     assert "of up to 2 edits" in deeper.sentence() and "none of 3 or more was tried" in deeper.sentence()
-    assert "was tried" not in made.flip.sentence()
-    assert [found.effect.mean for found in made.nuisances.objects] == [0.0, 0.0]
-    assert not any(found.is_stable for found in made.nuisances.objects)
+    assert "was tried" not in explanation.flip.sentence()
+    assert [found.effect.mean for found in explanation.nuisances.objects] == [0.0, 0.0]
+    assert not any(found.is_stable for found in explanation.nuisances.objects)
 
 
 def test_the_planted_cause_stays_one_under_other_lights(tmp_path: Path) -> None:
     with coded_run(tmp_path, CountsBlobs()) as scores:
         scene, cause = planted_scene(SEED, 1)
         options = REMOVALS_ONLY.changed(nuisances=4, every_object=True)
-        made = explain_scene(scores, found(scores, scene), options, None)
-    assert made.nuisances is not None
-    assert made.is_stable
-    assert [replicates.is_stable for replicates in made.nuisances.objects] == [i == cause for i in range(5)]
-    assert len(made.nuisances.baseline) == 4
+        explanation = explain_scene(scores, found(scores, scene), options, None)
+    assert explanation.nuisances is not None
+    assert explanation.is_stable
+    assert [replicates.is_stable for replicates in explanation.nuisances.objects] == [
+        i == cause for i in range(5)
+    ]
+    assert len(explanation.nuisances.baseline) == 4
 
 
 def left_out_only(scene: Scene, rendered: Sequence[Scene]) -> bool:
@@ -156,17 +162,17 @@ def test_two_causes_take_two_edits(tmp_path: Path) -> None:
         item = with_attribute(item, attribute, value)
     scene = replace(scene, objects=(*scene.objects[:second], item, *scene.objects[second + 1 :]))
     with coded_run(tmp_path, SaysOneIfAny()) as scores:
-        made = explain_scene(
+        explanation = explain_scene(
             scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False, flip_renders=10), None
         )
         bounded = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(flip_depth=1), None)
-    assert only(strongest(made.counted)) is None
-    assert made.flip is not None
-    assert (made.flip.size, made.flip.is_exhaustive) == (2, True)
-    assert [effect.edits for effect in made.flip.found] == [
+    assert only(strongest(explanation.counted)) is None
+    assert explanation.flip is not None
+    assert (explanation.flip.size, explanation.flip.is_exhaustive) == (2, True)
+    assert [effect.edits for effect in explanation.flip.found] == [
         tuple(sorted((Edit(cause), Edit(second)), key=lambda e: e.index))
     ]
-    assert made.flip.found[0].score.answer == "0"
+    assert explanation.flip.found[0].score.answer == "0"
     assert bounded.flip is not None
     assert (bounded.flip.size, bounded.flip.is_exhaustive) == (None, True)
     assert "No change of up to 1 edit" in bounded.flip.sentence()
@@ -259,9 +265,9 @@ def test_the_pairs_of_a_replicate_share_their_nuisances(tmp_path: Path) -> None:
     renderer = CodedRenderer()
     scene, _ = planted_scene(SEED, 5)
     with coded_run(tmp_path, CountsBlobs(), renderer) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS_ONLY.changed(nuisances=3), None)
-    assert made.nuisances is not None
-    chosen = [replicates.index for replicates in made.nuisances.objects]
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS_ONLY.changed(nuisances=3), None)
+    assert explanation.nuisances is not None
+    chosen = [replicates.index for replicates in explanation.nuisances.objects]
     rows = [
         renderer.rendered[k : k + 3] for k in range(len(renderer.rendered) - 9, len(renderer.rendered), 3)
     ]
@@ -273,8 +279,8 @@ def test_the_pairs_of_a_replicate_share_their_nuisances(tmp_path: Path) -> None:
 
 
 def test_an_interval_of_one_or_of_bounded_differences() -> None:
-    one = paired_effect([1.0], [0.0])
-    assert (one.mean, one.low, one.is_negative) == (-1.0, None, False)
+    effect = paired_effect([1.0], [0.0])
+    assert (effect.mean, effect.low, effect.is_negative) == (-1.0, None, False)
     cut = paired_effect([1.0, 1.0], [0.0, 0.9], reach=1.0)
     assert (cut.low, cut.is_negative) == (-1.0, False)
     saturated = paired_effect([1.0] * 5, [0.0] * 5, reach=1.0)

@@ -82,23 +82,25 @@ def test_every_part_is_there(explained: Path) -> None:
     assert len(found) == 2
     with open_run(explained, for_writing=False) as folder:
         vocabulary = folder.manifest.vocabulary
-    for made in found.values():
-        assert made.control.is_exact
-        assert made.control.recorded == made.control.score.confidence
-        assert [effect.edits[0] for effect in made.removals] == list(removals(made.scene))
-        assert made.edits is not None
-        assert [effect.edits[0] for effect in made.edits] == list(attribute_edits(made.scene, vocabulary))
-        for effect in (*made.removals, *made.edits):
-            assert effect.change == effect.score.confidence - made.control.score.confidence
-            assert made.compared == "truth"
+    for explanation in found.values():
+        assert explanation.control.is_exact
+        assert explanation.control.recorded == explanation.control.score.confidence
+        assert [effect.edits[0] for effect in explanation.removals] == list(removals(explanation.scene))
+        assert explanation.edits is not None
+        assert [effect.edits[0] for effect in explanation.edits] == list(
+            attribute_edits(explanation.scene, vocabulary)
+        )
+        for effect in (*explanation.removals, *explanation.edits):
+            assert effect.change == effect.score.confidence - explanation.control.score.confidence
+            assert explanation.compared == "truth"
             assert effect.is_flip == (effect.score.answer == effect.truth)
             assert (effect.margin < 0) == effect.is_flip
             assert (explained / "pictures" / f"{effect.score.picture}.png").exists()
             assert sum(np.exp(effect.score.log_probs)) == pytest.approx(1.0)
-        assert made.nuisances is not None
-        assert len(made.nuisances.baseline) == 2
-        assert made.saliency is not None
-        assert "no gradients" in made.saliency.why_none
+        assert explanation.nuisances is not None
+        assert len(explanation.nuisances.baseline) == 2
+        assert explanation.saliency is not None
+        assert "no gradients" in explanation.saliency.why_none
 
 
 def test_an_edit_that_breaks_the_rules_is_said_to(explained: Path) -> None:
@@ -107,9 +109,9 @@ def test_an_edit_that_breaks_the_rules_is_said_to(explained: Path) -> None:
 
     with open_run(explained, for_writing=False) as folder:
         vocabulary = folder.manifest.vocabulary
-    for made in explanations(explained).values():
-        for effect in (*made.removals, *(made.edits or ())):
-            assert effect.is_valid == (problems(effect.edits[0].apply(made.scene), vocabulary) == ())
+    for explanation in explanations(explained).values():
+        for effect in (*explanation.removals, *(explanation.edits or ())):
+            assert effect.is_valid == (problems(effect.edits[0].apply(explanation.scene), vocabulary) == ())
 
 
 @pytest.mark.usefixtures("no_render")
@@ -134,8 +136,13 @@ def test_more_is_added_and_nothing_made_twice(
     few = ("--no-edits", "--flip-depth", 0, "--nuisances", 0, "--no-saliency")
     assert trex("explain", path, "--top", 1, *few).exit_code == 0
     assert len(rendered) == 1 + 5
-    (made,) = explanations(path).values()
-    assert (made.edits, made.flip, made.nuisances, made.saliency) == (None, None, None, None)
+    (explanation,) = explanations(path).values()
+    assert (explanation.edits, explanation.flip, explanation.nuisances, explanation.saliency) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert trex("explain", path, *QUICK).exit_code == 0
     assert len(rendered) == len(set(rendered))
     assert texts(path) == texts(explained)
@@ -201,7 +208,7 @@ def test_a_control_that_differs_is_said_loudly(
     assert result.exit_code == 1
     assert "THE CONTROL FAILED" in result.stdout
     assert "control is not exact" in result.stderr
-    assert not any(made.control.is_exact for made in explanations(path).values())
+    assert not any(explanation.control.is_exact for explanation in explanations(path).values())
     assert (
         trex("explain", path, *QUICK).exit_code == 0
     )  # a renderer that is sound again: all of it is made anew
@@ -333,22 +340,24 @@ def test_a_damaged_explanation_is_named(kind: str, explained: Path, tmp_path: Pa
 
 def test_a_file_under_another_name_is_noticed(explained: Path, tmp_path: Path) -> None:
     path = copied(explained, tmp_path)
-    one, other = sorted((path / "explanations").glob("*.json"))
-    shutil.copy(one, other)
+    item, other = sorted((path / "explanations").glob("*.json"))
+    shutil.copy(item, other)
     with pytest.raises(RunError, match=r"delete it"):
         explanations(path)
 
 
 def test_every_bit_is_kept_as_text(explained: Path) -> None:
-    made = next(iter(explanations(explained).values()))
-    log_probs = (*made.control.score.log_probs[:-1], -np.inf)
-    odd = replace(made, control=replace(made.control, score=replace(made.control.score, log_probs=log_probs)))
-    for explanation in (made, odd):
+    built = next(iter(explanations(explained).values()))
+    log_probs = (*built.control.score.log_probs[:-1], -np.inf)
+    odd = replace(
+        built, control=replace(built.control, score=replace(built.control.score, log_probs=log_probs))
+    )
+    for explanation in (built, odd):
         assert CODEC.parse(CODEC.text(explanation), "x/y.json", "delete it", check_parts) == explanation
     with open_run(explained, for_writing=False) as folder:
-        assert read_explanation(folder, made.picture) == made
+        assert read_explanation(folder, built.picture) == built
         assert read_explanation(folder, "0" * 32) is None
-        assert explanation_path(folder, made.picture).exists()
+        assert explanation_path(folder, built.picture).exists()
 
 
 @pytest.mark.process

@@ -72,73 +72,73 @@ def explained(folder: Path, bound: BoundModule) -> Iterator[tuple[RunFolder, Exp
 
 @pytest.mark.parametrize("index", range(4))
 def test_a_model_that_looks_at_one_object_is_seen_to(index: int, tmp_path: Path) -> None:
-    with explained(tmp_path, looks_at({index: 18.0})) as (_, made):
-        assert made.strongest == index
-        assert made.saliency is not None
-        assert made.saliency.answers == ("1",)
-        assert [found.method for found in made.saliency.maps] == [SMOOTHGRAD, INTEGRATED]
-        for found_map in made.saliency.maps:
-            row = scene_agreement(made, found_map)
+    with explained(tmp_path, looks_at({index: 18.0})) as (_, explanation):
+        assert explanation.strongest == index
+        assert explanation.saliency is not None
+        assert explanation.saliency.answers == ("1",)
+        assert [found.method for found in explanation.saliency.maps] == [SMOOTHGRAD, INTEGRATED]
+        for found_map in explanation.saliency.maps:
+            row = scene_agreement(explanation, found_map)
             assert (row.peak_is_strongest, row.top_is_strongest) == (True, True)
             assert found_map.ranking[0] == index
             assert found_map.completeness_gap is None or found_map.completeness_gap < 1e-3
             assert sum(found_map.sums) - found_map.sums[index] + found_map.background == 0.0
-        rates = agreements([made])
+        rates = agreements([explanation])
         assert [(rate.scenes, rate.peak_hits, rate.top_hits) for rate in rates] == [(1, 1, 1)] * 2
         assert all(rate.chance_top == 0.25 and rate.chance_peak < 0.05 for rate in rates)
 
 
 def test_ranks_agree_with_the_ablation(tmp_path: Path) -> None:
-    with explained(tmp_path, looks_at({0: 2.0, 1: 14.0, 2: 4.0, 3: 7.0})) as (folder, made):
-        assert made.saliency is not None
-        for found_map in made.saliency.maps:
-            row = scene_agreement(made, found_map)
+    with explained(tmp_path, looks_at({0: 2.0, 1: 14.0, 2: 4.0, 3: 7.0})) as (folder, explanation):
+        assert explanation.saliency is not None
+        for found_map in explanation.saliency.maps:
+            row = scene_agreement(explanation, found_map)
             assert row.rank_correlation == pytest.approx(1.0)
             assert found_map.ranking == (1, 3, 2, 0)
-            kept = read_map(folder, made.picture, found_map.method)
+            kept = read_map(folder, explanation.picture, found_map.method)
             assert kept.sum() == pytest.approx(sum(found_map.sums) + found_map.background)
             assert sum(found_map.pixels) + found_map.background_pixels == kept.size
-        assert CODEC.parse(CODEC.text(made), "x/y.json", "delete it") == made
+        assert CODEC.parse(CODEC.text(explanation), "x/y.json", "delete it") == explanation
 
 
 def test_a_map_of_the_wrong_object_does_not_point(tmp_path: Path) -> None:
     """Planted: masks in another order, so that each sum is of another object."""
-    with explained(tmp_path, looks_at({0: 2.0, 1: 14.0, 2: 4.0, 3: 7.0})) as (folder, made):
+    with explained(tmp_path, looks_at({0: 2.0, 1: 14.0, 2: 4.0, 3: 7.0})) as (folder, explanation):
         picture = CodedRenderer().render([SCENE])[0]
-        kept = read_map(folder, made.picture, SMOOTHGRAD)
+        kept = read_map(folder, explanation.picture, SMOOTHGRAD)
         wrong = np.where(picture.mask > 0, 5 - picture.mask, 0).astype(np.uint8)
-        row = scene_agreement(made, summed(kept, wrong, 4, SMOOTHGRAD, {}))
+        row = scene_agreement(explanation, summed(kept, wrong, 4, SMOOTHGRAD, {}))
     assert (row.peak_is_strongest, row.top_is_strongest) == (False, False)
     assert row.rank_correlation is not None
     assert row.rank_correlation < 0.5
 
 
 def test_a_damaged_map_is_named(tmp_path: Path) -> None:
-    with explained(tmp_path, looks_at({0: 18.0})) as (folder, made):
-        path = map_path(folder, made.picture, SMOOTHGRAD)
+    with explained(tmp_path, looks_at({0: 18.0})) as (folder, explanation):
+        path = map_path(folder, explanation.picture, SMOOTHGRAD)
         good = path.read_bytes()
         for bad in (good[:50], good[:-4], b"", good.replace(b"(40, 60)", b"(41, 60)"), b"PK" + good[2:]):
             path.write_bytes(bad)
             with pytest.raises(RunError, match=path.name):
-                read_map(folder, made.picture, SMOOTHGRAD)
+                read_map(folder, explanation.picture, SMOOTHGRAD)
 
 
 def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
     with coded_run(tmp_path, looks_at({0: 18.0})) as scores:
         scene = found(scores, SCENE)
-        made = explain_scene(scores, scene, REMOVALS_ONLY, None)
-        for name in (f"{made.picture}.mask.png", f"{made.picture}.png"):
+        explanation = explain_scene(scores, scene, REMOVALS_ONLY, None)
+        for name in (f"{explanation.picture}.mask.png", f"{explanation.picture}.png"):
             path = scores.folder.path / "pictures" / name
             good = path.read_bytes()
             for bad in (good[:60], b"", good[:-30]):
                 path.write_bytes(bad)
-                with pytest.raises(RunError, match=made.picture):
-                    explain_scene(scores, scene, SALIENCY, made)
+                with pytest.raises(RunError, match=explanation.picture):
+                    explain_scene(scores, scene, SALIENCY, explanation)
             path.unlink()
             with pytest.raises(RunError, match="missing or damaged"):
-                explain_scene(scores, scene, SALIENCY, made)
+                explain_scene(scores, scene, SALIENCY, explanation)
             path.write_bytes(good)
-        assert explain_scene(scores, scene, SALIENCY, made).saliency is not None
+        assert explain_scene(scores, scene, SALIENCY, explanation).saliency is not None
 
 
 class Smooth(nn.Module):
@@ -166,12 +166,12 @@ def test_integrated_gradients_are_complete(answers: tuple[int, ...]) -> None:
     pixels, black = torch.from_numpy(image.transpose(2, 0, 1))[None], np.zeros_like(image)
     due = float((value(pixels) - value(torch.zeros_like(pixels))).detach())
     many = integrated_gradients(module, image, black, answers, PathIntegral())
-    one = integrated_gradients(module, image, black, answers, PathIntegral(steps=1))
+    attribution = integrated_gradients(module, image, black, answers, PathIntegral(steps=1))
     assert many.change == pytest.approx(due)
     assert many.completeness_gap is not None
-    assert one.completeness_gap is not None
+    assert attribution.completeness_gap is not None
     assert many.completeness_gap < 1e-5 * max(1.0, abs(due))
-    assert one.completeness_gap > 100 * many.completeness_gap
+    assert attribution.completeness_gap > 100 * many.completeness_gap
     gray = integrated_gradients(module, image, np.full_like(image, 0.5), answers, PathIntegral())
     assert gray.completeness_gap is not None
     assert gray.completeness_gap < 1e-5
@@ -255,13 +255,13 @@ def test_without_captum_the_rest_is_explained_and_the_maps_wait_for_it(
     """Planted bug: the reason is stored as if the model gave no maps, so installing the extra changes nothing."""
     with coded_run(tmp_path, looks_at({0: 18.0})) as scores:
         monkeypatch.setattr(saliency_masks, "find_spec", lambda name: None)
-        made = explain_scene(scores, found(scores, SCENE), SALIENCY, None)
-        assert made.removals and made.saliency is not None and not made.saliency.maps
-        assert "pip install 'bayes-trex[saliency]'" in made.saliency.why_none
-        assert is_complete(made, SALIENCY, scores.is_torn), "nothing can be added without the extra"
+        explanation = explain_scene(scores, found(scores, SCENE), SALIENCY, None)
+        assert explanation.removals and explanation.saliency is not None and not explanation.saliency.maps
+        assert "pip install 'bayes-trex[saliency]'" in explanation.saliency.why_none
+        assert is_complete(explanation, SALIENCY, scores.is_torn), "nothing can be added without the extra"
         monkeypatch.undo()
-        assert not is_complete(made, SALIENCY, scores.is_torn)
-        again = explain_scene(scores, found(scores, SCENE), SALIENCY, made)
+        assert not is_complete(explanation, SALIENCY, scores.is_torn)
+        again = explain_scene(scores, found(scores, SCENE), SALIENCY, explanation)
     assert again.saliency is not None and len(again.saliency.maps) == 2
 
 

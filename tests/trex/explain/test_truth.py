@@ -74,8 +74,8 @@ def scene_of(*shapes: str) -> Scene:
         )
         scene = replace(scene, objects=items)
         apart = all(
-            abs(one.x - two.x) + abs(one.y - two.y) > 2.5
-            for k, one in enumerate(items)
+            abs(item.x - two.x) + abs(item.y - two.y) > 2.5
+            for k, item in enumerate(items)
             for two in items[k + 1 :]
         )
         if apart and is_valid(scene, CLEVR):
@@ -109,35 +109,45 @@ def made_of(
 def test_a_correctly_counted_object_is_not_to_blame(tmp_path: Path) -> None:
     """The model says 2, the truth is 1. Without the one cube it says 1, and 0 is true: still wrong."""
     scene = scene_of("cube", "sphere", "cylinder")
-    made = made_of(tmp_path, as_one_more, scene, "2")
-    answers = [(effect.score.answer, effect.truth) for effect in made.removals]
-    assert (made.truth, answers) == ("1", [("1", "0"), ("1", "1"), ("2", "1")])
-    assert [effect.is_flip for effect in made.removals] == [False, True, False]
-    assert made.blame == Blame("alone", (1,)) and made.chief == 1 and strongest(made.counted) == (1,)
-    assert "sphere (object 1) is to blame: without it the answer is 1, which is right, and" in sentence(made)
-    assert made.flip is not None and [one.edits for one in made.flip.found] == [(Edit(1),)]
-    assert made.flip.sentence(made.compared, "2").endswith("; the answer becomes 1, which is right.")
-    assert [effect.margin < 0 for effect in made.removals] == [False, True, False]
+    explanation = made_of(tmp_path, as_one_more, scene, "2")
+    answers = [(effect.score.answer, effect.truth) for effect in explanation.removals]
+    assert (explanation.truth, answers) == ("1", [("1", "0"), ("1", "1"), ("2", "1")])
+    assert [effect.is_flip for effect in explanation.removals] == [False, True, False]
+    assert (
+        explanation.blame == Blame("alone", (1,))
+        and explanation.chief == 1
+        and strongest(explanation.counted) == (1,)
+    )
+    assert "sphere (object 1) is to blame: without it the answer is 1, which is right, and" in sentence(
+        explanation
+    )
+    assert explanation.flip is not None and [effect.edits for effect in explanation.flip.found] == [
+        (Edit(1),)
+    ]
+    assert explanation.flip.sentence(explanation.compared, "2").endswith(
+        "; the answer becomes 1, which is right."
+    )
+    assert [effect.margin < 0 for effect in explanation.removals] == [False, True, False]
 
 
 def test_blame_that_compares_answers_alone_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: whatever makes the model say something else is to blame, a correctly counted cube too."""
     monkeypatch.setattr(scene_scores, "compared", lambda answer, truth, is_torn: "answer")
-    made = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2")
-    assert 0 in made.blame.parts
-    blamed = [made.removals[i] for i in made.blame.parts]
-    assert any(one.score.answer != one.truth for one in blamed)
+    explanation = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2")
+    assert 0 in explanation.blame.parts
+    blamed = [explanation.removals[i] for i in explanation.blame.parts]
+    assert any(effect.score.answer != effect.truth for effect in blamed)
 
 
 def test_no_object_is_to_blame_without_which_the_model_is_still_wrong(tmp_path: Path) -> None:
     """Two cylinders are counted as cubes: without either, or without the cube, one too many or two are counted."""
-    made = made_of(tmp_path, cylinders_too, scene_of("cube", "cylinder", "cylinder"), "3")
-    assert [effect.score.answer for effect in made.removals] == ["2", "2", "2"]
-    assert made.blame == Blame("together", (1, 2)), "the cylinders; not the cube and one of them"
-    assert made.flip is not None and {frozenset(e.index for e in one.edits) for one in made.flip.found} == {
-        frozenset({1, 2})
-    }
-    alone = replace(made, flip=None)
+    explanation = made_of(tmp_path, cylinders_too, scene_of("cube", "cylinder", "cylinder"), "3")
+    assert [effect.score.answer for effect in explanation.removals] == ["2", "2", "2"]
+    assert explanation.blame == Blame("together", (1, 2)), "the cylinders; not the cube and one of them"
+    assert explanation.flip is not None and {
+        frozenset(e.index for e in effect.edits) for effect in explanation.flip.found
+    } == {frozenset({1, 2})}
+    alone = replace(explanation, flip=None)
     assert alone.blame == Blame("none") and strongest(alone.counted) == ()
     assert "No object explains the mistake: without any one of them the model is still wrong" in sentence(
         alone
@@ -147,48 +157,62 @@ def test_no_object_is_to_blame_without_which_the_model_is_still_wrong(tmp_path: 
 def test_a_smallest_flip_ends_right(tmp_path: Path) -> None:
     """All edits are tried: every one that is a flip, and the smallest flip of all, leave the model right."""
     scene = scene_of("cube", "sphere", "cylinder")
-    made = made_of(tmp_path, cylinders_too, scene, "2", ALL_BUT_SALIENCY)
-    assert made.edits is not None and made.flip is not None
-    every = (*made.removals, *made.edits)
-    assert [one.is_flip for one in every] == [one.score.answer == one.truth for one in every]
-    changed = [one for one in every if one.score.answer != made.control.score.answer and not one.is_flip]
+    explanation = made_of(tmp_path, cylinders_too, scene, "2", ALL_BUT_SALIENCY)
+    assert explanation.edits is not None and explanation.flip is not None
+    every = (*explanation.removals, *explanation.edits)
+    assert [effect.is_flip for effect in every] == [effect.score.answer == effect.truth for effect in every]
+    changed = [
+        effect
+        for effect in every
+        if effect.score.answer != explanation.control.score.answer and not effect.is_flip
+    ]
     assert changed, "other answers that are as wrong"
-    assert made.flip.found and all(is_right(one.score.answer, one.truth) for one in made.flip.found)
-    first = made.flip.found[0]
+    assert explanation.flip.found and all(
+        is_right(effect.score.answer, effect.truth) for effect in explanation.flip.found
+    )
+    first = explanation.flip.found[0]
     assert first.score.answer == "1" and first.edits[0].index == 2, (
         "another answer, not a cube that makes 2 true"
     )
-    last = made.flip.found[-1]
+    last = explanation.flip.found[-1]
     assert last.score.answer == "2" == last.truth
-    assert Edit(2, "shape", "cube") in {one.edits[0] for one in made.flip.found}
+    assert Edit(2, "shape", "cube") in {effect.edits[0] for effect in explanation.flip.found}
 
 
 def test_an_object_that_is_not_seen_is_to_blame_though_the_answer_stays(tmp_path: Path) -> None:
     """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not to blame."""
-    made = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
-    assert sorted(made.blame.parts) == [0, 1, 2] and made.blame.how == "either"
-    assert "leaving out any one of them makes the model right" in sentence(made)
-    assert made.flip is not None
-    assert "; the answer stays 2, which is right then." in made.flip.sentence(made.compared, "2")
-    one = replace(made, removals=tuple(replace(e, is_flip=k == 1) for k, e in enumerate(made.removals)))
-    assert "the answer stays 2, which is right then, as if the model had not seen it," in sentence(one)
+    explanation = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
+    assert sorted(explanation.blame.parts) == [0, 1, 2] and explanation.blame.how == "either"
+    assert "leaving out any one of them makes the model right" in sentence(explanation)
+    assert explanation.flip is not None
+    assert "; the answer stays 2, which is right then." in explanation.flip.sentence(
+        explanation.compared, "2"
+    )
+    item = replace(
+        explanation, removals=tuple(replace(e, is_flip=k == 1) for k, e in enumerate(explanation.removals))
+    )
+    assert "the answer stays 2, which is right then, as if the model had not seen it," in sentence(item)
 
 
 def test_a_model_that_says_the_same_of_everything_is_right_by_no_removal_of_others(tmp_path: Path) -> None:
     """It says 1 whatever it sees; no removal changes that, and without a cube there is nothing to be right about."""
-    made = made_of(tmp_path, Ignores(), scene_of("sphere", "sphere", "cylinder"), "1")
-    assert made.truth == "0" and made.blame == Blame("none") and made.flip is not None
-    assert made.flip.found == () and made.flip.is_exhaustive
-    assert "makes the model right (all" in made.flip.sentence(made.compared)
+    explanation = made_of(tmp_path, Ignores(), scene_of("sphere", "sphere", "cylinder"), "1")
+    assert explanation.truth == "0" and explanation.blame == Blame("none") and explanation.flip is not None
+    assert explanation.flip.found == () and explanation.flip.is_exhaustive
+    assert "makes the model right (all" in explanation.flip.sentence(explanation.compared)
 
 
 def test_of_a_right_answer_answers_alone_are_compared_and_it_says_so(tmp_path: Path) -> None:
     """Without a cube the model is right again, of another number: that is a flip all the same."""
-    made = made_of(tmp_path, cylinders_too, scene_of("cube", "sphere", "sphere"), "1")
-    assert made.truth == "1" and made.compared == "answer"
-    assert made.blame == Blame("alone", (0,)) and "without it the answer is 0 and" in sentence(made)
-    assert any("The answer is right, so answers alone are compared" in each for each in sentences(made))
-    assert "which is right" not in " ".join(sentences(made))
+    explanation = made_of(tmp_path, cylinders_too, scene_of("cube", "sphere", "sphere"), "1")
+    assert explanation.truth == "1" and explanation.compared == "answer"
+    assert explanation.blame == Blame("alone", (0,)) and "without it the answer is 0 and" in sentence(
+        explanation
+    )
+    assert any(
+        "The answer is right, so answers alone are compared" in each for each in sentences(explanation)
+    )
+    assert "which is right" not in " ".join(sentences(explanation))
 
 
 TEXTS = {
@@ -226,35 +250,35 @@ def test_how_far_from_right() -> None:
     assert not is_right(NO_ANSWER, NO_ANSWER) and not is_right("", "")
 
 
-def old_text(made: Explanation) -> str:
+def old_text(explanation: Explanation) -> str:
     """The explanation as files said before the truth was compared."""
-    before = made.control.score.answer
+    before = explanation.control.score.answer
 
-    def by_answer(one: dict[str, object]) -> dict[str, object]:
-        score = one["score"]
+    def by_answer(item: dict[str, object]) -> dict[str, object]:
+        score = item["score"]
         assert isinstance(score, dict)
-        return one | {
+        return item | {
             "is_flip": score["answer"] != before,
             "margin": -1.0 if score["answer"] != before else 1.0,
         }
 
-    data = json.loads(CODEC.text(made))
+    data = json.loads(CODEC.text(explanation))
     assert data.pop("is_by_truth")
     for key in ("removals", "edits"):
-        data[key] = data[key] and [by_answer(one) for one in data[key]]
-    data["flip"]["found"] = [one for one in data["removals"] if one["is_flip"]]
+        data[key] = data[key] and [by_answer(item) for item in data[key]]
+    data["flip"]["found"] = [item for item in data["removals"] if item["is_flip"]]
     return json.dumps(data)
 
 
 def test_an_older_file_is_read_and_judged_by_the_truth(tmp_path: Path) -> None:
     scene = scene_of("cube", "sphere", "cylinder")
     with coded_run(tmp_path, Counts(as_one_more), overrides=["answer=2", "scene.revoke=[]"]) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS, None)
-        path = explanation_path(scores.folder, made.picture)
-        path.write_text(old_text(made))
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS, None)
+        path = explanation_path(scores.folder, explanation.picture)
+        path.write_text(old_text(explanation))
         assert 0 in CODEC.parse(path.read_text(), "", "").blame.parts, "as it was told"
-        read = read_explanation(scores.folder, made.picture)
-        assert read is not None and read == made
+        read = read_explanation(scores.folder, explanation.picture)
+        assert read is not None and read == explanation
         assert is_complete(read, REMOVALS, is_torn=False), "nothing has to be rendered for it"
         view = make_explanation_view(scores.folder, read)
         assert view.by == "truth" and [shot.is_responsible for shot in view.shots] == [
@@ -271,27 +295,29 @@ def test_the_smallest_flip_of_an_older_file_is_searched_again_if_it_takes_severa
     """There, leaving out the cube made the answer another one; now two cylinders have to be left out together."""
     scene = scene_of("cube", "cylinder", "cylinder")
     with coded_run(tmp_path, Counts(cylinders_too), overrides=["answer=3", "scene.revoke=[]"]) as scores:
-        made = explain_scene(scores, found(scores, scene), REMOVALS, None)
-        old = judged_by_truth(CODEC.parse(old_text(made), "", ""), ANSWERS)
+        explanation = explain_scene(scores, found(scores, scene), REMOVALS, None)
+        old = judged_by_truth(CODEC.parse(old_text(explanation), "", ""), ANSWERS)
         assert old.flip is None and needs_flip(old, REMOVALS) and old.blame == Blame("none")
-        assert explain_scene(scores, found(scores, scene), REMOVALS, old) == made
+        assert explain_scene(scores, found(scores, scene), REMOVALS, old) == explanation
 
 
 def test_what_was_no_failure_is_read_as_it_was(tmp_path: Path) -> None:
-    made = made_of(tmp_path, cylinders_too, scene_of("cube", "sphere", "sphere"), "1")
-    old = CODEC.parse(old_text(made), "", "")
+    explanation = made_of(tmp_path, cylinders_too, scene_of("cube", "sphere", "sphere"), "1")
+    old = CODEC.parse(old_text(explanation), "", "")
     assert judged_by_truth(old, ANSWERS) == old
-    assert [one.is_flip for one in old.removals] == [one.is_flip for one in made.removals]
+    assert [removal.is_flip for removal in old.removals] == [
+        removal.is_flip for removal in explanation.removals
+    ]
 
 
 def test_under_other_cameras_too_it_is_the_truth_that_counts(tmp_path: Path) -> None:
     """In how many of them is the model right, without the object and with it?"""
     options = REMOVALS.model_copy(update={"nuisances": 3})
-    made = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2", options)
-    assert made.nuisances is not None and made.nuisances.right == 0
-    sphere, cube = made.nuisances.of(1), made.nuisances.of(0)
+    explanation = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2", options)
+    assert explanation.nuisances is not None and explanation.nuisances.right == 0
+    sphere, cube = explanation.nuisances.of(1), explanation.nuisances.of(0)
     assert sphere is not None and cube is not None
     assert (sphere.right, cube.right) == (3, 0), "the confidence in 2 falls without either"
     assert cube.effect.is_negative and sphere.effect.is_negative
-    (said,) = stability_sentences(made)
-    assert said.endswith("; the model is right there in 3 of 3, and in 0 of 3 with everything in place.")
+    (text,) = stability_sentences(explanation)
+    assert text.endswith("; the model is right there in 3 of 3, and in 0 of 3 with everything in place.")

@@ -70,15 +70,15 @@ def test_every_found_scene_and_every_edit_once(explained: Path) -> None:
     with open_run(explained, for_writing=False) as folder:
         found = read_results(folder.manifest, read_draws(folder.draws)).found
         explanations = read_explanations(folder)
-    assert [item.scene for item in got.of(FOUND)] == [one.record.scene for one in found]
+    assert [item.scene for item in got.of(FOUND)] == [hit.record.scene for hit in found]
     assert len(explanations) == 2
     edited = got.of(EDITED)
     assert {item.parent for item in edited} == {"CLEVR_found_000000.png", "CLEVR_found_000001.png"}
     for number, parent in enumerate(got.of(FOUND)[:2]):
         mine = [item for item in edited if item.parent == parent.name]
-        made = explanations[parent.picture]
-        single = len(made.removals) + len(made.edits or ())
-        double = sum(len(effect.edits) > 1 for effect in (made.flip.found if made.flip else ()))
+        explanation = explanations[parent.picture]
+        single = len(explanation.removals) + len(explanation.edits or ())
+        double = sum(len(effect.edits) > 1 for effect in (explanation.flip.found if explanation.flip else ()))
         assert len(mine) == single + double, number
         assert sum(len(item.scene.objects) == len(parent.scene.objects) - 1 for item in mine) >= len(
             parent.scene.objects
@@ -133,10 +133,10 @@ def test_clevr(explained: Path, tmp_path: Path) -> None:
         "questions",
         "scenes",
     ]
-    said = json.loads((out / "model_answers.json").read_text())
-    assert [row["image_filename"] for row in said] == [item.name for item in wanted.items]
-    assert [row["edit"] is None for row in said] == [item.split == FOUND for item in wanted.items]
-    for row in said:
+    output = json.loads((out / "model_answers.json").read_text())
+    assert [row["image_filename"] for row in output] == [item.name for item in wanted.items]
+    assert [row["edit"] is None for row in output] == [item.split == FOUND for item in wanted.items]
+    for row in output:
         assert max(row["probabilities"], key=row["probabilities"].get) == row["model_answer"]
         assert sum(row["probabilities"].values()) == pytest.approx(1.0)
 
@@ -162,8 +162,8 @@ def test_every_reader_of_clevr_folders_takes_it(explained: Path, tmp_path: Path)
     assert folder.problems == ()
     pictures = read_official(out)
     assert len(pictures) == n
-    asked = [q for picture in read_folder(out, QuestionOptions()).pictures for q in picture.asked]
-    assert len(asked) == n and {q.source for q in asked} == {"CLEVR"}
+    questions = [q for picture in read_folder(out, QuestionOptions()).pictures for q in picture.asked]
+    assert len(questions) == n and {q.source for q in questions} == {"CLEVR"}
     assert load_scenes(out, FOUND).numbers.tolist() == [len(i.scene.objects) for i in wanted.of(FOUND)]
     assert len(load_questions(out, EDITED)) == len(wanted.of(EDITED))
 
@@ -294,7 +294,7 @@ def test_parquet(explained: Path, tmp_path: Path) -> None:
         program = program_from_json(json.loads(row["program"]))
         assert execute(program, item.scene) == row["true_answer"]
         assert (row["model_answer"], row["confidence"]) == (item.answer, item.confidence)
-        given = {one["answer"]: one["probability"] for one in row["probabilities"]}
+        given = {element["answer"]: element["probability"] for element in row["probabilities"]}
         assert given[row["model_answer"]] == max(given.values())
         assert (row["edited_from"], row["edit"]) == (item.parent or None, item.edit or None)
     features = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]
@@ -312,11 +312,13 @@ def test_hf_has_a_file_for_each_split_and_a_card_that_names_them(explained: Path
     out, wanted = exported(explained, "hf", tmp_path / "out"), items(explained)
     _, front, card = (out / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     (config,) = yaml.safe_load(front)["configs"]
-    files = {one["split"]: out / one["path"] for one in config["data_files"]}
+    files = {item["split"]: out / item["path"] for item in config["data_files"]}
     assert list(files) == [FOUND, EDITED]
     for split, path in files.items():
         table = parquet.read_table(path)
-        assert [row["image_filename"] for row in table.to_pylist()] == [one.name for one in wanted.of(split)]
+        assert [row["image_filename"] for row in table.to_pylist()] == [
+            item.name for item in wanted.of(split)
+        ]
         assert f"- `{split}`: {table.num_rows} scene" in card
         named = {name for name in table.column_names if f"`{name}`" in card}
         assert named == set(table.column_names)
@@ -373,15 +375,15 @@ def test_fiftyone_has_boxes_masks_and_both_answers(explained: Path, tmp_path: Pa
     out, wanted = exported(explained, "fiftyone", tmp_path / "out"), items(explained)
     samples = json.loads((out / "samples.json").read_text())["samples"]
     assert json.loads((out / "metadata.json").read_text())["media_type"] == "image"
-    assert [one["tags"] for one in samples] == [[item.split] for item in wanted.items]
-    for one, item in zip(samples, wanted.items, strict=True):
-        assert (out / one["filepath"]).read_bytes() == wanted.picture(item)[0]
-        mask = np.asarray(Image.open(out / one["object_mask"]["mask_path"]))
-        truth = one["ground_truth"] and one["ground_truth"]["label"]
-        assert (truth, one["prediction"]["label"]) == (item.truth, item.answer)
-        assert one["prediction"]["confidence"] == pytest.approx(np.exp(max(item.log_probs)))
+    assert [element["tags"] for element in samples] == [[item.split] for item in wanted.items]
+    for sample, item in zip(samples, wanted.items, strict=True):
+        assert (out / sample["filepath"]).read_bytes() == wanted.picture(item)[0]
+        mask = np.asarray(Image.open(out / sample["object_mask"]["mask_path"]))
+        truth = sample["ground_truth"] and sample["ground_truth"]["label"]
+        assert (truth, sample["prediction"]["label"]) == (item.truth, item.answer)
+        assert sample["prediction"]["confidence"] == pytest.approx(np.exp(max(item.log_probs)))
         height, width = mask.shape
-        boxes = one["objects"]["detections"]
+        boxes = sample["objects"]["detections"]
         assert {box["index"] for box in boxes} == set(np.unique(mask)) - {0}
         for box in boxes:
             rows, columns = np.nonzero(mask == box["index"])
@@ -396,10 +398,10 @@ def test_without_pyarrow_it_says_how_to_get_it(
 ) -> None:
     real = builtins.__import__
 
-    def absent(name: str, *rest: object) -> object:
+    def absent(name: str, *remaining: object) -> object:
         if name.split(".")[0] == "pyarrow":
             raise ImportError("No module named 'pyarrow'")
-        return real(name, *rest)  # type: ignore[arg-type]
+        return real(name, *remaining)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", absent)
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:

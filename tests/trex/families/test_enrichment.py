@@ -44,12 +44,12 @@ def blamed(scene: Scene) -> int | None:
 
 def planted(scenes: list[Scene]) -> list[Example]:
     """Each scene with one object made a small metal cylinder, which is responsible."""
-    made = []
+    examples = []
     for k, scene in enumerate(scenes):
         item = replace(scene.objects[k % 4], size="small", material="metal", shape="cylinder")
         objects = (*scene.objects[: k % 4], item, *scene.objects[k % 4 + 1 :])
-        made.append(Example(replace(scene, objects=objects), k, k % 4))
-    return made
+        examples.append(Example(replace(scene, objects=objects), k, k % 4))
+    return examples
 
 
 def rows(found: Enrichment, kind: Kind) -> list[Enriched]:
@@ -104,7 +104,9 @@ def test_draws_of_one_chain_counted_as_independent_name_what_is_not_there(prior:
 
 def test_rows_taken_one_by_one_name_what_is_not_there(prior: list[Scene]) -> None:
     found = [without_a_cause(SEED + 100 + k, 1, False, prior) for k in range(12)]
-    assert sum(any(row.p_value < 0.05 for row in one.rows) for one in found if one) >= 9  # planted
+    assert (
+        sum(any(row.p_value < 0.05 for row in enrichment.rows) for enrichment in found if enrichment) >= 9
+    )  # planted
 
 
 def shares_a_word(description: tuple[Condition, ...]) -> bool:
@@ -215,9 +217,9 @@ def test_impossible_counts_are_refused() -> None:
 def test_descriptions_name_what_may_occur() -> None:
     found = list(descriptions(CLEVR.revoke("cube").revoke("blue spheres")))
     assert (has("shape", "sphere"),) in found and () not in found
-    assert not any(has("shape", "cube") in one for one in found)
-    assert not any({has("color", "blue"), has("shape", "sphere")} <= set(one) for one in found)
-    assert all(sum(not each.key.startswith("shape") for each in one) <= 2 for one in found)
+    assert not any(has("shape", "cube") in conditions for conditions in found)
+    assert not any({has("color", "blue"), has("shape", "sphere")} <= set(conditions) for conditions in found)
+    assert all(sum(not each.key.startswith("shape") for each in conditions) <= 2 for conditions in found)
     assert len(found) == len(set(found))
 
 

@@ -42,8 +42,8 @@ def sample_of(zs: Sequence[Scene], hits: Sequence[bool], selection: Selection) -
     return PriorSample(draws, selection, how_often(draws, selection, TARGET))
 
 
-def distinct(one: Latent, other: Latent) -> bool:
-    return are_distinct(one, other)
+def distinct(item: Latent, other: Latent) -> bool:
+    return are_distinct(item, other)
 
 
 def family_rates(
@@ -51,10 +51,10 @@ def family_rates(
 ) -> list[Proportion | None]:
     """The rates of families, given as places among the found scenes."""
     drawn, selection = sample.counted
-    draws = [(one.z, TARGET.is_hit(one.state.log_probs) and one.z not in fragile) for one in drawn]
+    draws = [(draw.z, TARGET.is_hit(draw.state.log_probs) and draw.z not in fragile) for draw in drawn]
     known = Families(known=tuple(Family(Pattern(), members=tuple(places)) for places in families))
     level = sample.how_often.level
-    return [one.rate for one in with_rates(known, found, draws, (selection, level), distinct).known]
+    return [family.rate for family in with_rates(known, found, draws, (selection, level), distinct).known]
 
 
 def rates(

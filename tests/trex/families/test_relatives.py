@@ -64,7 +64,7 @@ def looking(*category: str, counting: Sequence[str] = ATTRIBUTES, seen: str = FU
     """An object of this shape, size, color and material, of which these attributes count."""
     looks = frozenset([*map(has, ATTRIBUTES, category), Condition(seen, "seen", seen)])
     return Responsible(
-        looks, frozenset(one for one in looks if one.part == "seen" or one.key.split()[0] in counting)
+        looks, frozenset(look for look in looks if look.part == "seen" or look.key.split()[0] in counting)
     )
 
 
@@ -79,8 +79,8 @@ CYLINDER = looking("cylinder", "large", "gray", "rubber")
 def partition(members: Sequence[Member], families: Families) -> set[frozenset[int]]:
     """Families as sets of members, however they are numbered."""
     found: dict[int, set[int]] = {}
-    for one, number in zip(members, families.numbers, strict=True):
-        found.setdefault(number, set()).add(id(one))
+    for member, number in zip(members, families.numbers, strict=True):
+        found.setdefault(number, set()).add(id(member))
     return {frozenset(part) for part in found.values()}
 
 
@@ -149,8 +149,8 @@ def test_independent_scenes_are_not_joined_and_would_be_by_one_object_in_common(
 
 
 def test_scenes_of_one_chain_without_a_common_object_are_two_families_of_one_cluster() -> None:
-    one, other = drawn(2)
-    found = grouped([member(one, 0, 7), member(other, 0, 7)])
+    scene, other = drawn(2)
+    found = grouped([member(scene, 0, 7), member(other, 0, 7)])
     assert (found.count, max(found.clusters)) == (2, 1)
 
 
@@ -167,9 +167,9 @@ def test_families_do_not_depend_on_the_order_of_scenes_or_objects(seed: int) -> 
     shuffled = [members[k] for k in rng.permutation(len(members))]
     assert partition(shuffled, grouped(shuffled)) == before
     turned = [
-        one._replace(z=replace(one.z, objects=tuple(one.z.objects[k] for k in rng.permutation(5))))
-        for one in members
-        if isinstance(one.z, Scene)
+        member._replace(z=replace(member.z, objects=tuple(member.z.objects[k] for k in rng.permutation(5))))
+        for member in members
+        if isinstance(member.z, Scene)
     ]
     assert grouped(turned) == grouped(members)
 
@@ -184,9 +184,9 @@ def test_vectors_of_one_chain_are_joined_step_by_step_and_others_are_not() -> No
 def test_variations_of_one_scene_are_never_counted_as_findings() -> None:
     (scene,) = drawn(1)
     relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
-    one = grouped(relatives)
-    assert one.count == 1
-    assert distinct_words(SCENE, 9, one) == "9 variations of one scene"
+    families = grouped(relatives)
+    assert families.count == 1
+    assert distinct_words(SCENE, 9, families) == "9 variations of one scene"
     alone = grouped([member(other, k, k) for k, other in enumerate(drawn(9, SEED + 1))])
     assert distinct_words(SCENE, 9, alone) == "9 distinct scenes in at most 9 families"
     assert distinct_words(SCENE, 1, grouped(relatives[:1])) == "1 distinct scene"
@@ -196,7 +196,7 @@ def test_a_family_of_each_scene_alone_is_noticed() -> None:
     """Planted: no relation joins anything, so that every variation is a finding of its own."""
     (scene,) = drawn(1)
     relatives = [member(with_first(other, scene), 0, 7) for other in drawn(9, SEED + 1)]
-    assert grouped([one._replace(origin=k) for k, one in enumerate(relatives)]).count == 9
+    assert grouped([relative._replace(origin=k) for k, relative in enumerate(relatives)]).count == 9
 
 
 def test_no_latents_are_no_families() -> None:
@@ -212,8 +212,8 @@ def test_the_headline_the_findings_and_the_page_count_the_same_families(tmp_path
     data = json.loads((done.folder / "findings.json").read_text())
     assert (data["families"], data["sources"]) == (families.count, families.source_count)
     assert [scene["family"] for scene in data["found"]] == list(families.numbers)
-    assert [one["scenes"] for one in data["family_list"]] == [family.size for family in families.known]
-    assert sum(one["share_of_hits"] for one in data["family_list"]) == pytest.approx(1.0)
+    assert [item["scenes"] for item in data["family_list"]] == [family.size for family in families.known]
+    assert sum(item["share_of_hits"] for item in data["family_list"]) == pytest.approx(1.0)
     for family in families.known:
         numbers = [families.numbers[place] for place in family.members]
         assert numbers == [family.number] * family.size
@@ -241,7 +241,7 @@ def test_the_pattern_of_an_explained_family_holds_for_every_member() -> None:
     metal = looking("sphere", "small", "red", "metal", counting=("shape", "size"), seen=partly)
     rubber = looking("sphere", "small", "blue", "rubber", counting=("shape", "size"), seen=partly)
     both = grouped([member(zs[0], 0, 0), member(zs[1], 1, 1, metal), member(zs[2], 2, 2, rubber)])
-    assert [one.words for one in both.known] == [
+    assert [family.words for family in both.known] == [
         "one scene by itself, not explained",
         "a small sphere partly hidden by a large cylinder",
     ]
@@ -253,9 +253,12 @@ def test_the_pattern_of_an_explained_family_holds_for_every_member() -> None:
 
 def test_unexplained_scenes_are_named_by_an_object_that_all_of_them_hold() -> None:
     first, *others = drawn(4)
-    one = first.objects[2]
-    alike = [first, *(replace(z, objects=(*z.objects[:4], one)) for z in others)]
+    scene_object = first.objects[2]
+    alike = [first, *(replace(z, objects=(*z.objects[:4], scene_object)) for z in others)]
     (family,) = grouped([member(z, 0, 7) for z in alike]).known
-    assert family.words == f"scenes around a {one.size} {one.color} {one.material} {one.shape}"
+    assert (
+        family.words
+        == f"scenes around a {scene_object.size} {scene_object.color} {scene_object.material} {scene_object.shape}"
+    )
     digits = [Member(z, ("chain", 0), 3) for z in (np.zeros(3), np.full(3, 0.1))]
     assert grouped(digits, Noun("digit", "digits")).known[0].words == "digits close to each other"

@@ -31,8 +31,8 @@ def test_planted_conditions_are_named_all_and_alone(seed: int, chance: float) ->
 
 def test_three_conditions_and_a_second_rule_are_found_one_after_the_other() -> None:
     _, holds = table(11, 6000)
-    one, other = holds[:, [1, 2, 5]].all(axis=1), holds[:, [20, 21]].all(axis=1)
-    found = find_rules(holds, one | other)
+    item, other = holds[:, [1, 2, 5]].all(axis=1), holds[:, [20, 21]].all(axis=1)
+    found = find_rules(holds, item | other)
     assert {rule.conditions for rule in found[:2]} == {(1, 2, 5), (20, 21)}
     assert found[1].cases < matches(holds, found[1]).sum()  # those of the first rule are left out
 

@@ -181,7 +181,7 @@ def test_an_audit_is_queued_once_and_survives_the_queue_file(alone: Path, tmp_pa
     assert again.stdout.startswith("known") and len(queue.entries(runs)) == 1
     assert read_queued(runs / entry.folder).kind == "audit" and "audit of fake" in entry.question
     (runs / "queue.sqlite").unlink()
-    assert [one.id for one in rebuild(runs).entries] == [entry.id]
+    assert [item.id for item in rebuild(runs).entries] == [entry.id]
     other = added(tmp_path, alone / "bank", "--seed", "1", "--priority", "3")
     assert other.id != entry.id and other.priority == 3
     shown = trex_done("queue", "watch", "--once", "--runs", runs).stdout

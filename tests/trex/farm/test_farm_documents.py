@@ -29,7 +29,7 @@ esac
 def block(language: str, word: str) -> str:
     """The one block of code with this word."""
     blocks = re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    (found,) = (one for one in blocks if word in one)
+    (found,) = (block for block in blocks if word in block)
     return str(found)
 
 
@@ -104,7 +104,7 @@ def containers() -> list[tuple[dict[str, str], dict[str, object]]]:
     yaml = pytest.importorskip("yaml")
     spec = yaml.safe_load(block("yaml", "RayCluster"))["spec"]
     groups = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
-    return [(one["rayStartParams"], one["template"]["spec"]["containers"][0]) for one in groups]
+    return [(group["rayStartParams"], group["template"]["spec"]["containers"][0]) for group in groups]
 
 
 def test_the_probes_need_nothing_that_the_image_lacks() -> None:
@@ -115,7 +115,7 @@ def test_the_probes_need_nothing_that_the_image_lacks() -> None:
             probe = container[name]
             assert isinstance(probe, dict) and set(probe) & {"exec", "httpGet", "grpc"} == set()
             assert str(probe["tcpSocket"]["port"]) in parameters.values()
-        names = [one["name"] for one in container["env"]]  # type: ignore[union-attr]
+        names = [item["name"] for item in container["env"]]  # type: ignore[union-attr]
         assert {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} <= set(names)
 
 

@@ -36,14 +36,14 @@ def claim_all(runs: Path, name: str) -> None:
     """Claim, and finish what was claimed, until nothing is open; what was finished goes into a file of its own."""
     with (runs / f"{name}.txt").open("a", encoding="ascii") as finished:
         while queue.entries(runs, ["queued", "running"], limit=1):
-            one = queue.claim(runs, name, time.time(), LEASE_S)
-            if one is None:
+            entry = queue.claim(runs, name, time.time(), LEASE_S)
+            if entry is None:
                 continue
             try:
-                queue.finish(runs, one.id, name, time.time())
+                queue.finish(runs, entry.id, name, time.time())
             except queue.LeaseLost:
                 continue
-            finished.write(f"{one.id}\n")
+            finished.write(f"{entry.id}\n")
             finished.flush()
 
 
@@ -65,8 +65,8 @@ def test_forty_kills_of_claiming_processes_lose_and_double_no_entry(tmp_path: Pa
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    told = Counter(line for path in runs.glob("*.txt") for line in path.read_text().split())
-    doubled = [name for name, times in told.items() if times > 1]
+    texts = Counter(line for path in runs.glob("*.txt") for line in path.read_text().split())
+    doubled = [name for name, times in texts.items() if times > 1]
     counts = queue.counts(runs)
     print(
         json.dumps({"entries": ENTRIES, "kills": 40, "counts": counts, "doubled": len(doubled)}), flush=True
@@ -96,16 +96,16 @@ class Crew:
 
     def stop(self) -> None:
         """SIGSTOP until the other one has met its lock, or it holds nothing."""
-        one, before = self.rng.choice(self.members), self.log().count("given back")
-        if one.poll() is not None:
+        popen, before = self.rng.choice(self.members), self.log().count("given back")
+        if popen.poll() is not None:
             return
-        one.send_signal(signal.SIGSTOP)
-        wait_for(lambda: self.log().count("given back") > before or not self.holds(one.pid))
-        one.send_signal(signal.SIGCONT)
+        popen.send_signal(signal.SIGSTOP)
+        wait_for(lambda: self.log().count("given back") > before or not self.holds(popen.pid))
+        popen.send_signal(signal.SIGCONT)
 
     def holds(self, pid: int) -> bool:
         """Whether any entry is this process's."""
-        return any(f"-{pid}-" in (one.owner or "") for one in queue.entries(self.runs, ["running"]))
+        return any(f"-{pid}-" in (entry.owner or "") for entry in queue.entries(self.runs, ["running"]))
 
     def delete(self) -> None:
         """The queue's file goes; both end and say so; it is written anew."""
@@ -139,10 +139,10 @@ def test_kills_stops_and_a_deleted_queue_lose_and_double_no_draw(tmp_path: Path)
         print(f"{moment} of {total} draws: {fault.__name__}", flush=True)
         fault()
     assert crew.finish() == [0, 0], crew.log()
-    made = farmed(tmp_path, entries)
-    different = sum(one != other for one, other in zip(made, whole, strict=True))
+    datas = farmed(tmp_path, entries)
+    different = sum(data != other for data, other in zip(datas, whole, strict=True))
     given_back = crew.log().count("given back")
-    told = {"queries": QUERIES, "draws": total, "faults": len(faults), "given_back": given_back}
-    print(json.dumps({**told, "queries_with_other_draws": different}), flush=True)
+    numbers = {"queries": QUERIES, "draws": total, "faults": len(faults), "given_back": given_back}
+    print(json.dumps({**numbers, "queries_with_other_draws": different}), flush=True)
     assert queue.counts(tmp_path / "runs") == {"done": QUERIES}
     assert different == 0

@@ -201,23 +201,23 @@ class Clock:
 def test_a_run_whose_lock_is_held_is_given_back_and_done_later(tmp_path: Path, whole: bytes) -> None:
     """As by a `trex queue run` that was stopped longer than its lease, and whose lock outlives it."""
     (entry,) = add(tmp_path, [CHAINS])
-    runs, clock, said = tmp_path / "runs", Clock(), list[str]()
+    runs, clock, texts = tmp_path / "runs", Clock(), list[str]()
     holder = begun(run_path(runs, entry))
 
     def say(line: str) -> None:
-        said.append(line)
+        texts.append(line)
         if "another process is writing" not in line:
             return
         now = queue.entry(runs, entry.id)
         assert (now.state, now.attempts) == ("running", 1), "it is given back next"
         clock.ahead_s += 1.0
-        if sum("another process is writing" in told for told in said) == 2:
+        if sum("another process is writing" in text for text in texts) == 2:
             holder.close()
 
     farm = Farm(runs, LocalPool(new_worker(tmp_path)), say, 5.0, clock)
     ended = farm.run(until_empty=True)
     assert (ended.done, ended.failed) == (1, 0)
-    assert sum("released, will be retried in 1 s" in told for told in said) == 2
+    assert sum("released, will be retried in 1 s" in text for text in texts) == 2
     assert farmed(tmp_path, [entry]) == [whole]
     assert queue.entry(runs, entry.id).attempts == 1
 

@@ -143,7 +143,7 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "text"),
     [
         (["--workers", "1", "--address", "127.0.0.1:9"], "nothing answers at 127.0.0.1:9"),
         (["--workers", "1", "--address", "ray://127.0.0.1:9"], "nothing answers at ray://127.0.0.1:9"),
@@ -153,11 +153,11 @@ def test_work_for_a_worker_that_went_with_the_head_is_done_by_another(tmp_path: 
         (["--workers", "1", "--ray-temp", "/tmp/" + "x" * 50], "too long for sockets"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_begins(options: list[str], told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_said_before_anything_begins(options: list[str], text: str, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     result = trex("queue", "run", "--until-empty", "--runs", tmp_path / "runs", *options)
     assert result.exit_code == 2, result.output
-    assert told in result.output
+    assert text in result.output
 
 
 def test_ray_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +179,6 @@ def test_a_head_that_turns_a_client_away_may_want_a_token(
     monkeypatch.setattr(ray, "init", times_out)
     with socket.create_server(("127.0.0.1", 0)) as head:
         cluster = Cluster(f"ray://127.0.0.1:{head.getsockname()[1]}", 2, None)
-        with pytest.raises(RunError, match="timed out") as told:
+        with pytest.raises(RunError, match="timed out") as info:
             cluster.connect()
-    assert ("RAY_AUTH_MODE=token here too" in str(told.value)) == is_hinted
+    assert ("RAY_AUTH_MODE=token here too" in str(info.value)) == is_hinted

@@ -125,7 +125,7 @@ def test_a_repair_is_queued_once_and_survives_the_queue_file(tmp_path: Path) -> 
     assert again.stdout.startswith("known") and len(queue.entries(runs)) == 1
     assert read_queued(runs / entry.folder).kind == "repair" and entry.question == "repair of shipped"
     (runs / "queue.sqlite").unlink()
-    assert [one.id for one in rebuild(runs).entries] == [entry.id]
+    assert [item.id for item in rebuild(runs).entries] == [entry.id]
     other = added(tmp_path, "--set", "seed=7", "--priority", "3")
     assert other.id != entry.id and other.priority == 3
 

@@ -39,18 +39,18 @@ class Clocks:
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
-    made = Clocks()
-    monkeypatch.setattr(status_writer, "time", made)
-    return made
+    clocks = Clocks()
+    monkeypatch.setattr(status_writer, "time", clocks)
+    return clocks
 
 
 def scheduler(*workers: str) -> Scheduler:
     """One that has these workers and nothing for them to do."""
     pool = SimpleNamespace(chains_per_task=1, size=len(workers))
-    made = Scheduler(TaskBoard(), pool, Inbox())  # type: ignore[arg-type]
+    scheduler = Scheduler(TaskBoard(), pool, Inbox())  # type: ignore[arg-type]
     for worker in workers:
-        made.handle(Joined(worker, "here", 1))
-    return made
+        scheduler.handle(Joined(worker, "here", 1))
+    return scheduler
 
 
 def written(run: Path) -> RunStatus:

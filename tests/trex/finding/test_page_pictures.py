@@ -45,7 +45,7 @@ def test_a_run_that_found_nothing_shows_the_pictures_of_its_nearest_misses(tmp_p
     assert "picture not kept" not in below
     with open_run(place, for_writing=False) as folder:
         nearest = conclude_run(folder, read_draws(folder.draws)).results.nearest
-    confidences = [one.confidence for one in nearest]
+    confidences = [hit.confidence for hit in nearest]
     assert confidences == sorted(confidences, reverse=True)
     assert confidences[0] == max(
         folder.manifest.target.confidence(np.array(record.log_probs))
@@ -137,8 +137,8 @@ def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: P
     done = run(tmp_path, ["search.steps=40"])
     look = add_looks(done.folder, 3)
     stays = sum(scene.after.is_hit for scene in look.scenes)
-    said = call("resume", done.folder)
-    assert f"Rendered again at preset reference, {stays} of 3" in said and "stay in the level set.\n" in said
+    text = call("resume", done.folder)
+    assert f"Rendered again at preset reference, {stays} of 3" in text and "stay in the level set.\n" in text
 
 
 @pytest.mark.slow
@@ -150,18 +150,18 @@ def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_p
     query = write_query(tmp_path, words)
     place = tmp_path / "run"
     settings = ("stop_when_found=1", "prior_scenes=1", "chains=1", "steps=0", "bank=0")
-    asked = [word for setting in settings for word in ("--set", f"search.{setting}")]
-    call("find", query, *asked, "--out", place, "--no-large")
+    texts = [word for setting in settings for word in ("--set", f"search.{setting}")]
+    call("find", query, *texts, "--out", place, "--no-large")
     assert not (place / "confirmations").exists()
     before = draws(place)
-    said = call("resume", place)
+    text = call("resume", place)
     assert draws(place) == before
     with open_run(place, for_writing=False) as folder:
         found = conclude_run(folder, read_draws(folder.draws)).results.found
         look = read_confirmation(folder, "reference")
         assert look is not None and look.size == (480, 320)
-        assert [scene.before.picture for scene in look.scenes] == [one.record.picture for one in found[:8]]
+        assert [scene.before.picture for scene in look.scenes] == [hit.record.picture for hit in found[:8]]
         with Image.open(folder.picture_path(look.scenes[0].after.picture)) as image:
             assert image.size == (480, 320)
-    assert "--no-large skips this" in said
+    assert "--no-large skips this" in text
     assert "--no-large" not in call("resume", place)  # they are there: nothing is rendered again

@@ -93,23 +93,23 @@ def test_served_votes_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch)
         "voters: 3 annotators" in found and "Ada: 2 of 2 real pictures right, 1 of 1 repeats alike" in found
     )
     assert "right" in found and "scenario" in found
-    one = trex_done(
+    text = trex_done(
         "repair", "label", folder, "--voters", "people", "--without", "Bob", "--without", "Eve"
     ).stdout
-    assert "voters: one annotator, without Bob, Eve" in one
+    assert "voters: one annotator, without Bob, Eve" in text
 
 
 def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    told = trex_done("label", folder, "--export", page).stdout
+    text = trex_done("label", folder, "--export", page).stdout
     assert (
         page.read_text().count("data:image/png") == 23
-        and f"trex repair label {folder} --votes FILE.csv" in told
+        and f"trex repair label {folder} --votes FILE.csv" in text
     )
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("label --serve --export page.html", "--export does not apply: --serve only collects votes"),
         ("label --votes votes.csv", "the votes of a repair are counted with: trex repair label"),
@@ -119,10 +119,10 @@ def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_options_that_do_not_fit_are_refused_and_nothing_is_written(
-    folder: Path, words: str, told: str
+    folder: Path, words: str, text: str
 ) -> None:
     before = tree(folder)
-    refused(trex(*words.split(), folder), told)
+    refused(trex(*words.split(), folder), text)
     assert tree(folder) == before
 
 

@@ -59,8 +59,8 @@ def test_an_exported_page_tells_nothing_of_a_picture_but_its_pixels(folder: Path
     assert [name for name, _, _ in material["pictures"]] == sorted(items.names)
     for _, url, caption in material["pictures"]:
         assert re.fullmatch(r"data:image/png;base64,[A-Za-z0-9+/=]+", url) and caption == ""
-    rest = text.replace(json.dumps(material["pictures"]), "")
-    assert not re.search(r"p\d{5}|truth|component|scenario|model|hidden check|repeated", rest)
+    remaining = text.replace(json.dumps(material["pictures"]), "")
+    assert not re.search(r"p\d{5}|truth|component|scenario|model|hidden check|repeated", remaining)
 
 
 def test_class_names_are_text_and_never_markup(folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
 ) -> None:
     shown, items, loaded = shown_of(folder), items_of(folder), toy()
     truth = (loaded.generator.encode(items.pictures).mean[:, 0] > 0).astype(int)
-    answers = [[name, shown.survey.labels[said]] for name, said in zip(items.names, truth, strict=True)]
+    answers = [[name, shown.survey.labels[output]] for name, output in zip(items.names, truth, strict=True)]
     ending = f"""console.log(JSON.stringify({{
         orders: ["Ada", "b-_9"].map((who) => orderOf(who, material.pictures.map(([name]) => name), material.key)),
         csv: csvOf(material.columns, "Ada", {json.dumps(answers)}),

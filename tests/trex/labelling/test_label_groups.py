@@ -67,19 +67,21 @@ def polled_signs(folder: Path) -> Iterator[tuple[Site, Tally]]:
 def test_every_sign_is_in_one_of_six_groups_and_has_keys_of_its_own() -> None:
     assert sorted(number for _, members in GROUPS for number in members) == list(range(43))
     choices = class_choices(NAMES)
-    assert sorted(one.label for one in choices[:-1]) == sorted(NAMES) and choices[-1].key == "n"
-    keys = [one.key for one in choices]
+    assert sorted(choice.label for choice in choices[:-1]) == sorted(NAMES) and choices[-1].key == "n"
+    keys = [choice.key for choice in choices]
     assert len(set(keys)) == 44 and not {key[0] for key in keys[:-1]} & {"n", "u"}
     assert all(re.fullmatch("[1-6][a-z]", key) and key[1] not in "nu" for key in keys[:-1])
-    by_label = {one.label: one for one in choices}
+    by_label = {choice.label: choice for choice in choices}
     assert by_label["Stop"].group == by_label["Yield"].group != by_label["Road work"].group == "Danger"
     assert by_label["End of speed limit (80km/h)"].group == "Ends of restrictions"
 
 
 def test_other_classes_keep_their_keys_and_stand_in_no_group() -> None:
     digits = class_choices(tuple("0123456789"))
-    assert [one.key for one in digits] == [*"0123456789", "n"] and not any(one.group for one in digits)
-    assert not any(one.group for one in class_choices(("Stop", "Go")))  # a class that is no sign
+    assert [digit.key for digit in digits] == [*"0123456789", "n"] and not any(
+        digit.group for digit in digits
+    )
+    assert not any(choice.group for choice in class_choices(("Stop", "Go")))  # a class that is no sign
 
 
 def test_the_page_has_six_groups_with_examples_and_takes_votes_without_a_script(folder: Path) -> None:
@@ -132,8 +134,8 @@ def test_pages_with_groups_are_sound_html(folder: Path) -> None:
 
 def outlined(browser: Chrome) -> list[str]:
     return [
-        str(one.get_attribute("data-prefix"))
-        for one in browser.find_elements(By.CSS_SELECTOR, "fieldset.typed")
+        str(element.get_attribute("data-prefix"))
+        for element in browser.find_elements(By.CSS_SELECTOR, "fieldset.typed")
     ]
 
 
@@ -186,8 +188,8 @@ def a_dozen_classes() -> Loaded:
     """The toy with twelve classes, in turn, and none of the last one among its training pictures."""
     loaded = toy()
     train, test = (
-        replace(one, names=DOZEN, labels=(np.arange(500) % n).astype(np.uint8))
-        for one, n in ((loaded.train, 11), (loaded.test, 12))
+        replace(data_set, names=DOZEN, labels=(np.arange(500) % n).astype(np.uint8))
+        for data_set, n in ((loaded.train, 11), (loaded.test, 12))
     )
     return replace(loaded, model=replace(loaded.model, labels=DOZEN), train=train, test=test)
 
@@ -209,8 +211,8 @@ def test_a_repair_of_many_classes_shows_a_clear_picture_of_each_from_the_users_t
     for number, row in rows.items():
         picture = np.asarray(Image.open(io.BytesIO(shown.examples[DOZEN[number]])))
         assert (picture == loaded.train.images[row]).all() and loaded.train.labels[row] == number
-        same = [one for one in learning if loaded.train.labels[one] == number]
-        assert max(sharpness(loaded.train.images[one]) for one in same) == pytest.approx(sharpness(picture))
+        same = [item for item in learning if loaded.train.labels[item] == number]
+        assert max(sharpness(loaded.train.images[item]) for item in same) == pytest.approx(sharpness(picture))
 
 
 def sharpness(picture: np.ndarray) -> float:

@@ -114,7 +114,7 @@ def test_undo_takes_back_the_last_vote_of_this_annotator_alone(folder: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("where", "form", "told"),
+    ("where", "form", "text"),
     [
         ("/people/Ada/votes", "picture=p00000&label=lefft", "did you mean &#39;left&#39;"),
         ("/people/Ada/votes", "picture=p00000", "label &#39;&#39; is not known"),
@@ -129,12 +129,12 @@ def test_undo_takes_back_the_last_vote_of_this_annotator_alone(folder: Path) -> 
     ],
 )
 def test_a_wrong_vote_is_answered_by_a_page_that_names_it(
-    folder: Path, where: str, form: str, told: str
+    folder: Path, where: str, form: str, text: str
 ) -> None:
     with polled(folder) as site:
         before = tree(folder)
         answer = site.get(where, "POST", form, Origin=site.url, Authorization=BEARER)
-        assert answer.status == 400 and told in answer.text and "Nothing was saved" in answer.text
+        assert answer.status == 400 and text in answer.text and "Nothing was saved" in answer.text
         assert tree(folder) == before
 
 
@@ -187,4 +187,6 @@ def test_pages_are_sound_html(folder: Path) -> None:
         for path in ("/", "/people/Ada", "/people?annotator=.."):
             page = WithForms()
             page.feed(site.get(path, Authorization=BEARER).text)
-            assert page.open == [] and all(one.startswith(("/", "data:image")) for one in page.references)
+            assert page.open == [] and all(
+                reference.startswith(("/", "data:image")) for reference in page.references
+            )

@@ -52,7 +52,7 @@ def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: P
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("--serve --votes votes.csv", "--votes does not apply: --serve only collects votes"),
         ("--export page.html --votes votes.csv", "--votes does not apply"),
@@ -63,9 +63,9 @@ def test_a_killed_server_keeps_its_marks_and_a_stopped_one_counts_them(folder: P
         ("--votes nowhere.csv", "nowhere.csv"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(folder: Path, words: str, told: str) -> None:
+def test_options_that_do_not_fit_are_refused(folder: Path, words: str, text: str) -> None:
     before = {name: data for name, data in tree(folder).items() if "lock" not in name}
-    refused(trex("label", folder, *words.split()), told)
+    refused(trex("label", folder, *words.split()), text)
     assert {name: data for name, data in tree(folder).items() if "lock" not in name} == before
 
 

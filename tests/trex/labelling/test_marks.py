@@ -80,8 +80,8 @@ def test_mistakes_are_counted_with_and_without_wrong_labels(folder: Path) -> Non
     assert first.marks == third.marks == MarkCounts(1, 1, 0, 0) and not empty.marks.is_any
     assert [row.mark for row in first.seen] == ["mislabelled", "mistake", None, None]
     words = "of 2 true mistakes people found 1 with a wrong label, 1 real mistake, 0 that nobody can tell, 0 not marked"
-    assert any(words in one for one in sentences(first)) and not any(
-        "people" in one for one in sentences(empty)
+    assert any(words in sentence for sentence in sentences(first)) and not any(
+        "people" in sentence for sentence in sentences(empty)
     )
     figures = json.loads((folder / FILE).read_text())["baselines"][0]
     assert figures["marks"] == {"mislabelled": 1, "mistake": 1, "unclear": 0, "unmarked": 0}
@@ -109,7 +109,7 @@ def test_annotators_see_picture_and_label_and_never_the_answer(folder: Path) -> 
     assert len(pages) == 2 and all(caption in exported for caption in found.shown.captions.values())
     for page in (*pages, exported):
         assert SECRET not in page and "a.toml" not in page and f"sure of {ANSWER}" not in page
-    assert [one.marks.mistake for one in counted(folder)] == [2, 0, 2]
+    assert [item.marks.mistake for item in counted(folder)] == [2, 0, 2]
 
 
 def test_marks_in_a_file_are_added_once(folder: Path, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_marks_in_a_file_are_added_once(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "text"),
     [
         ("m00009,Bob,mistake\n", "picture 'm00009' is not one of this baseline (m00000 to m00001)"),
         ("../x,Bob,mistake\n", "is not one of this baseline"),
@@ -145,7 +145,7 @@ def test_marks_in_a_file_are_added_once(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_strange_mark_is_named_and_nothing_is_written(
-    folder: Path, tmp_path: Path, rows: str, told: str
+    folder: Path, tmp_path: Path, rows: str, text: str
 ) -> None:
     vote(folder, "Ada", "mislabelled")
     file = tmp_path / "votes.csv"
@@ -153,7 +153,7 @@ def test_a_strange_mark_is_named_and_nothing_is_written(
     before = tree(folder)
     with marking(folder) as found, pytest.raises(InputError, match=r"votes\.csv") as error:
         take_votes(found, file)
-    assert told in str(error.value) and tree(folder) == before
+    assert text in str(error.value) and tree(folder) == before
 
 
 def test_a_kill_between_the_files_leaves_a_folder_that_counts_again(
@@ -189,14 +189,14 @@ def test_a_folder_that_cannot_be_marked_is_named(folder: Path, tmp_path: Path) -
     with pytest.raises(InputError, match="counts no true mistake"):
         read_marking(stored(tmp_path / "right", baseline("3", "b.toml")).folder)
     whole = (folder / PICTURES).read_text()
-    for text, told in (
+    for text, message in (
         (whole.replace("data:image/png;base64,", "https://x.example/"), "no data URL"),
         (whole.replace("base64,iVBOR", "base64,iVBAA"), "cannot be decoded"),
         (whole.replace('"one"', '"won"'), "has no picture of 'one'"),
         (whole.replace('"baselines": 3', '"baselines": 2'), "is of other queries"),
     ):
         (folder / PICTURES).write_text(text)
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             read_marking(folder)
     os.unlink(folder / PICTURES)
     with pytest.raises(InputError, match=f"holds no {PICTURES}"):

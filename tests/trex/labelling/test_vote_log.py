@@ -95,13 +95,13 @@ def test_a_line_that_is_no_vote_is_named_although_its_checksum_is_right(
     cast(folder, shown, ada("p00000", "left"), ada("p00001", "left"))
     (folder / VOTES).write_bytes((folder / VOTES).read_bytes().replace(before, after, 1))
     lines = (folder / VOTES).read_bytes().splitlines(keepends=True)
-    (folder / "votes.check").write_text("".join(f"{one}\n" for one in chained(lines)))
+    (folder / "votes.check").write_text("".join(f"{text}\n" for text in chained(lines)))
     with pytest.raises(RunError, match=r"votes\.jsonl, line 2: "):
         read_tally(folder, shown)
 
 
 @pytest.mark.parametrize(
-    ("vote", "told"),
+    ("vote", "text"),
     [
         (Vote(annotator="Ada Lovelace", picture="p00001", label="left"), "pseudonym 'Ada Lovelace'"),
         (Vote(annotator="", picture="p00001", label="left"), "pseudonym ''"),
@@ -118,12 +118,12 @@ def test_a_line_that_is_no_vote_is_named_although_its_checksum_is_right(
         (Vote(annotator="Bob", picture="p00000", label=None), "Bob has no vote to undo"),
     ],
 )
-def test_a_wrong_vote_is_named_and_nothing_is_written(folder: Path, vote: Vote, told: str) -> None:
+def test_a_wrong_vote_is_named_and_nothing_is_written(folder: Path, vote: Vote, text: str) -> None:
     shown = shown_of(folder)
     log = VoteLog(folder, shown)
     log.append(ada("p00000", "left"))
     before = tree(folder)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=text):
         log.append(vote)
     assert tree(folder) == before
     log.close()
@@ -179,7 +179,7 @@ def test_orders_are_permutations_that_depend_on_annotator_and_key() -> None:
         order_of(who, names, key) for who, key in (("Ada", "k"), ("Ada", "k"), ("Bob", "k"), ("Ada", "l"))
     )
     assert ada == again and sorted(ada) == sorted(bob) == sorted(other) == list(names)
-    alike = [sum(a == b for a, b in zip(ada, one, strict=True)) for one in (bob, other, names)]
+    alike = [sum(a == b for a, b in zip(ada, texts, strict=True)) for texts in (bob, other, names)]
     assert max(alike) <= 12  # of 100; a Poisson count with mean 1 is larger with probability below 1e-10
 
 

@@ -114,17 +114,17 @@ def test_a_pool_tells_that_it_starts_blender_before_the_first_process_answers(
     from trex.render.blender import pool
     from trex.render.blender.blender_renderer import BlenderRenderer
 
-    told: list[str] = []
+    texts: list[str] = []
 
     def first(_settings: object, _program: object) -> object:
-        told.extend(caplog.messages)
+        texts.extend(caplog.messages)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pool, "Worker", first)
     caplog.set_level(logging.INFO, "trex.render")
     with BlenderRenderer("draft", "auto", processes=2) as renderer, pytest.raises(KeyboardInterrupt):
         _ = renderer.device
-    assert told == ["starting Blender (1 process)"]
+    assert texts == ["starting Blender (1 process)"]
 
 
 def test_a_search_says_acceptance_and_speed_only_once_there_is_something_to_say() -> None:

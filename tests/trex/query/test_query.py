@@ -74,7 +74,7 @@ def test_the_keys_of_a_section_are_listed_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "text"),
     [
         (
             ["target.threshold=0.4"],
@@ -84,8 +84,8 @@ def test_the_keys_of_a_section_are_listed_once() -> None:
         (["target.kind=threshold", "target.share=0.1"], 'target.share has no effect .*"graded"'),
     ],
 )
-def test_a_setting_of_the_target_without_effect_is_refused(settings: list[str], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_setting_of_the_target_without_effect_is_refused(settings: list[str], text: str) -> None:
+    with pytest.raises(InputError, match=text):
         parse_query(QUERY, "q.toml", settings)
 
 

@@ -31,7 +31,7 @@ def test_every_scene_of_a_search_is_one_where_the_answer_is_wrong(more: list[str
     truths = [true_answer(program, record.scene) for record in scored]
     assert len(truths) > 20 and "2" not in truths
     assert len(set(truths)) > 1
-    assert done.results.found and all(one.is_wrong for one in done.results.found if one.answer == "2")
+    assert done.results.found and all(hit.is_wrong for hit in done.results.found if hit.answer == "2")
     if not more:
         free = run(tmp_path, ["target.width=0.3"], "free")
         with open_run(free.folder, for_writing=False) as folder:

@@ -62,10 +62,10 @@ def test_a_planted_failure_in_color_is_found_labelled_and_mended(tmp_path: Path)
         found = folder.found("correct", CorrectResult)
         card = read_card(folder.require("correct") / "model-0.safetensors")
         write_report(folder)
-    claims = {(one.against, one.test): one for one in found.claims()}
+    claims = {(claim.against, claim.test): claim for claim in found.claims()}
     assert all(claims[against, test].is_better for against in ("before", ZERO) for test in (FRESH, GROWN))
     assert found.before is not None and found.before.accuracy(FRESH).count == 0
-    assert all(one.accuracy(FRESH).count == 0 for one in found.of(SWEEP, 0.0))
+    assert all(tuned.accuracy(FRESH).count == 0 for tuned in found.of(SWEEP, 0.0))
     assert card["picture"] == [32, 32, 3] and card["licence"] == "of the pictures"
     assert "lambda 0" in (tmp_path / "r" / PAGE).read_text()
 
@@ -109,7 +109,7 @@ def test_the_committee_for_color_votes_on_color(tmp_path: Path) -> None:
         distill(folder, loaded, silent)
         label_by_committee(folder, loaded, silent)
         found = folder.found("label", VoteResult)
-    assert [one.name for one in found.voters] == [name for name, _ in IN_COLOR]
-    assert sum(one.right for one in found.voters) > 0.8 * sum(one.checks for one in found.voters)
+    assert [voter.name for voter in found.voters] == [name for name, _ in IN_COLOR]
+    assert sum(voter.right for voter in found.voters) > 0.8 * sum(voter.checks for voter in found.voters)
     assert found.components[0].is_scenario and found.components[0].label == "right"
     assert json.dumps(found.who) == '"committee of five networks"'

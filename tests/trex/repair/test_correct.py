@@ -53,11 +53,11 @@ def labelled_folder(path: Path, loaded: Loaded, wrong: float = 0.0, **changes: o
     """A repair whose components are labelled by one annotator, who is wrong on this share of pictures."""
     with begun(path, loaded, **changes) as folder:
         items = read_items(draw(folder, loaded) / ITEMS)
-        said = truths(items, loaded)
+        array = truths(items, loaded)
         drawn = np.flatnonzero(items.component >= 0)
-        said[drawn[: round(wrong * len(drawn))]] ^= 1
+        array[drawn[: round(wrong * len(drawn))]] ^= 1
         votes = path.with_suffix(".csv")
-        votes.write_text(HEAD + vote_lines(items, said, "Ada"))
+        votes.write_text(HEAD + vote_lines(items, array, "Ada"))
         label_by_files(folder, loaded, [votes], ())
     return path
 
@@ -79,19 +79,21 @@ def test_a_planted_failure_is_repaired_and_neither_by_weight_0_nor_by_plain_deco
     found = corrected(path, without_planted_training())
     assert found.before is not None and found.before.accuracy(FRESH).count == 0
     assert (
-        [one.label for one in found.corrected] == ["right"]
+        [scenario.label for scenario in found.corrected] == ["right"]
         and found.impure == ()
         and found.chosen == [1.0] * 3
     )
-    claims = {(one.against, one.test): one for one in found.claims()}
+    claims = {(claim.against, claim.test): claim for claim in found.claims()}
     for against in ("before", ZERO, PLAIN):
         assert claims[against, FRESH].is_better and claims[against, GROWN].is_better
         assert claims[against, TEST].is_better  # a fifth of the test pictures are planted, too
-    assert all(one.accuracy(FRESH).value > 0.95 for one in found.best)
-    assert all(one.accuracy(FRESH).count == 0 for one in found.of(SWEEP, 0.0))  # no more than before
+    assert all(item.accuracy(FRESH).value > 0.95 for item in found.best)
+    assert all(item.accuracy(FRESH).count == 0 for item in found.of(SWEEP, 0.0))  # no more than before
     # here a mistake's seed tells the truth, so the voters gain nothing over raw mistakes, and nothing is claimed
     assert not claims[RAW, FRESH].is_better and not found.is_repaired
-    assert all((one.clusters is None) == (one.test != GROWN) for one in found.compared)  # copies are related
+    assert all(
+        (compared.clusters is None) == (compared.test != GROWN) for compared in found.compared
+    )  # copies are related
     assert not found.has_singles and not found.of(SINGLE) and len(found.of(PLAIN)) == len(found.of(RAW)) == 3
     with pytest.raises(InputError, match="'planted'"):  # the card is of a network that only this test has
         load_classifier(str(path / "correct" / "model-0.safetensors"))
@@ -118,11 +120,11 @@ def test_controls_draw_from_the_mistakes_that_components_are_made_of(
     with begun(tmp_path / "r", loaded, **changes) as folder:
         label_by_committee(folder, loaded, silent)
         grown = read_mistakes(folder.require("identify") / GROWN_FILE)
-        made = bench_of(folder, loaded, ())
+        bench = bench_of(folder, loaded, ())
         pool = grown.codes[~grown.plain_wrong]
         assert 0 < len(pool) < len(grown.codes) and len(votes[1]) == len(pool)
         for kind in (RAW, SINGLE):
-            drawn = made.control(kind, len(pool), 0).pictures
+            drawn = bench.control(kind, len(pool), 0).pictures
             assert shades(drawn) == pytest.approx(shades(loaded.generator.decode(pool)), abs=1e-5)
 
 
@@ -153,7 +155,7 @@ def test_an_impure_scenario_is_left_out_unless_the_query_says_otherwise(tmp_path
     found = corrected(path, toy())
     assert found.corrected == [] and found.impure == (0,) and found.before is None and not found.is_repaired
     found = corrected(path, toy(), correct={"purity": 0.5, "seeds": 1})
-    assert [one.number for one in found.corrected] == [0] and found.impure == ()
+    assert [scenario.number for scenario in found.corrected] == [0] and found.impure == ()
 
 
 def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_the_planted_gaussian_is_recovered_with_its_mean_and_spread(tmp_path: Pa
     assert np.abs(mean - PLANTED).max() < COLLECTED * error
     assert not np.abs(mean - PLANTED - 1.5 * COLLECTED * error).max() < COLLECTED * error  # a shift is caught
     assert spread == pytest.approx([np.hypot(SPREAD, NOISE_SD)] * 2, rel=COLLECTED / np.sqrt(2 * pictures))
-    assert all(one.pairs == [("right", "left", one.members)] for one in result.components)
-    assert all(one.plain_wrong == one.members for one in result.components)
+    assert all(component.pairs == [("right", "left", component.members)] for component in result.components)
+    assert all(component.plain_wrong == component.members for component in result.components)
     if components == 1:  # with more, one Gaussian may come out in pieces
         assert result.components[0].weight == 1.0 and result.components[0].members == result.mistakes
         assert result.second_kept == 1 and result.rand_index == 1.0 and result.near == 0

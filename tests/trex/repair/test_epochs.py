@@ -65,13 +65,13 @@ def test_the_best_epoch_has_the_weights_of_a_training_that_ends_there(tmp_path: 
     card = read_card(path / "correct" / "model-0.safetensors")
     assert card["epoch"] == 1 + int(np.argmax(right))
     assert best.epoch_words.endswith(f"best on validation pictures, of 4, by seed: {card['epoch']}.")
-    assert any("best on validation pictures" in one for one in best.sentences)
+    assert any("best on validation pictures" in sentence for sentence in best.sentences)
     by_training = [counts[TRAINING][0] for _, counts in after]
     printed = only_sweep(tuned(epoch="best", select="printed"), 1.0)
     assert printed == after[int(np.argmax(by_training))] and printed[0] != card["epoch"]
     last = tuned()
     assert only_sweep(last, 1.0) == after[-1] and last.epoch_words == "Weights of the last of 4 epochs."
-    assert not any("weights of" in one.lower() and "epoch" in one for one in last.sentences)
+    assert not any("weights of" in sentence.lower() and "epoch" in sentence for sentence in last.sentences)
 
 
 def job(stem: Path, on_epoch: object, truth: int = 1) -> Epochs:

@@ -22,7 +22,7 @@ ALPHA = 1e-5
 
 def is_centred(noise: str) -> bool:
     """Whether the mean of 4,000 steps lies within its sampling error of 0, at ALPHA for five latents."""
-    kind = next(one for one in NOISES if one == noise)
+    kind = next(text for text in NOISES if text == noise)
     steps = perturbation(kind, 50.0, None).draw(stream(1, 7), np.full(5, 0.1), 4000)
     bound = norm.isf(ALPHA / 10) * steps.std(axis=0) / np.sqrt(len(steps))
     return bool((np.abs(steps.mean(axis=0)) < bound).all())
@@ -146,7 +146,7 @@ def test_other_models_do_not_continue_a_repair_and_two_processes_do_not_share_it
 
 
 @pytest.mark.parametrize(
-    ("section", "keys", "told"),
+    ("section", "keys", "text"),
     [
         ("identify", {"noise": "centered"}, "'printed', 'centred' or 'posterior'"),
         ("identify", {"drwas": 3}, "did you mean 'draws'"),
@@ -156,8 +156,8 @@ def test_other_models_do_not_continue_a_repair_and_two_processes_do_not_share_it
         ("label", {"tau": 0.0}, "label.tau"),
     ],
 )
-def test_wrong_keys_are_named(section: str, keys: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_wrong_keys_are_named(section: str, keys: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
         toy_query(**{section: keys})
 
 

@@ -35,18 +35,20 @@ def truths(items: Items, loaded: Loaded) -> Ints:
     return (loaded.generator.encode(items.pictures).mean[:, 0] > 0).astype(np.int64)
 
 
-def vote_lines(items: Items, said: Ints, annotator: str) -> str:
-    return "".join(f"{name},{annotator},{NAMES[one]}\n" for name, one in zip(items.names, said, strict=True))
+def vote_lines(items: Items, array: Ints, annotator: str) -> str:
+    return "".join(
+        f"{name},{annotator},{NAMES[item]}\n" for name, item in zip(items.names, array, strict=True)
+    )
 
 
-def exchanged(items: Items, said: Ints) -> Ints:
+def exchanged(items: Items, array: Ints) -> Ints:
     """The labels in another order, in which most of the hidden checks are wrong.
 
     Which permutation does that depends on the last bits of the mixture, and so on the machine.
     """
     checks = items.truth != NOT
-    orders = (np.random.default_rng(seed).permutation(said) for seed in range(100))
-    return next(one for one in orders if np.mean(one[checks] == items.truth[checks]) < 0.4)
+    orders = (np.random.default_rng(seed).permutation(array) for seed in range(100))
+    return next(order for order in orders if np.mean(order[checks] == items.truth[checks]) < 0.4)
 
 
 def begun(path: Path, loaded: Loaded, **changes: object) -> RepairFolder[DecoderQuery]:
@@ -102,17 +104,17 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
     loaded = toy()
     with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
         items = read_items(draw(folder, loaded) / ITEMS)
-        said = truths(items, loaded)
+        array = truths(items, loaded)
         votes = tmp_path / "votes.csv"
-        votes.write_text(HEAD + vote_lines(items, exchanged(items, said), "Ada"))
+        votes.write_text(HEAD + vote_lines(items, exchanged(items, array), "Ada"))
         with pytest.raises(InputError, match="do not belong to these pictures"):
             label_by_files(folder, loaded, [votes], ())
-        careless = said.copy()  # right of most pictures, of 14 in 20 checks
+        careless = array.copy()  # right of most pictures, of 14 in 20 checks
         careless[np.flatnonzero(items.truth != NOT)[:6]] ^= 1
         votes.write_text(HEAD + vote_lines(items, careless, "Ada"))
         label_by_files(folder, loaded, [votes], ())
         assert labelled(folder).voters[0].is_doubtful
-        both = HEAD + vote_lines(items, said, "Ada") + vote_lines(items, 1 - said, "Bob")
+        both = HEAD + vote_lines(items, array, "Ada") + vote_lines(items, 1 - array, "Bob")
         votes.write_text(both)
         label_by_files(folder, loaded, [votes], ("Bob",))
         assert labelled(folder).without == ["Bob"] and not labelled(folder).voters[0].is_doubtful
@@ -128,7 +130,7 @@ def test_other_pictures_have_their_checks_at_other_names(tmp_path: Path) -> None
         with begun(path, loaded, label={"pictures": 200, **settings}, **more) as folder:
             items = read_items(draw(folder, loaded) / ITEMS)
         found.append(items.truth.tolist())
-    assert found[0] == found[1] and len({tuple(one) for one in found}) == 3
+    assert found[0] == found[1] and len({tuple(item) for item in found}) == 3
 
 
 def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> None:
@@ -136,9 +138,9 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
     loaded = toy()
     with begun(tmp_path / "r", loaded, label={"pictures": 200}) as folder:
         items = read_items(draw(folder, loaded) / ITEMS)
-        said = truths(items, loaded)
-        careless = np.where(np.arange(len(said)) % 5 == 0, 1 - said, said)
-        lines = vote_lines(items, said, "Ada"), vote_lines(items, careless, "Bob")
+        array = truths(items, loaded)
+        careless = np.where(np.arange(len(array)) % 5 == 0, 1 - array, array)
+        lines = vote_lines(items, array, "Ada"), vote_lines(items, careless, "Bob")
         paths = [tmp_path / name for name in ("one.csv", "ada.csv", "bob.csv")]
         for path, text in zip(paths, ("".join(lines), *lines), strict=True):
             path.write_text(HEAD + text)
@@ -146,8 +148,8 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         joined = labelled(folder)
         label_by_files(folder, loaded, paths[1:], ())
         assert labelled(folder) == joined
-        assert [one.name for one in joined.voters] == ["Ada", "Bob"]
-        paths[2].write_text(HEAD + vote_lines(items, exchanged(items, said), "Bob"))
+        assert [voter.name for voter in joined.voters] == ["Ada", "Bob"]
+        paths[2].write_text(HEAD + vote_lines(items, exchanged(items, array), "Bob"))
         with pytest.raises(InputError, match=r"bob\.csv: only .* do not belong to these pictures"):
             label_by_files(folder, loaded, paths[1:], ())  # though all files together are mostly right
         label_by_files(folder, loaded, paths[1:], ("Bob",))
@@ -159,7 +161,7 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "columns must be"),
         ("picture,label\n", "columns must be"),
@@ -173,14 +175,14 @@ def test_votes_in_a_file_for_each_annotator_count_as_in_one(tmp_path: Path) -> N
         (HEAD + 'p00000,Ada,"left\n' + "p00001,Ada,left\n" * 10_000, "is a quotation mark left open"),
     ],
 )
-def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str, told: str) -> None:
+def test_bad_votes_are_refused_and_nothing_is_written(tmp_path: Path, text: str, message: str) -> None:
     loaded = toy()
     with begun(tmp_path / "r", loaded) as folder:
         draw(folder, loaded)
         before = tree(tmp_path / "r")
         votes = tmp_path / "votes.csv"
         votes.write_text(text)
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             label_by_files(folder, loaded, [votes], ())
         assert tree(tmp_path / "r") == before
 

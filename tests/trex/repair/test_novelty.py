@@ -46,18 +46,21 @@ def with_test(images: np.ndarray) -> Loaded:
     return replace(loaded, test=replace(loaded.test, images=images))
 
 
-def table(one: DataSet, train: DataSet) -> np.ndarray:
+def table(data_set: DataSet, train: DataSet) -> np.ndarray:
     """The distance of each picture to its nearest training picture, by brute force."""
     rows = train.images.reshape(len(train.images), -1) / 255.0
     return np.array(
-        [np.linalg.norm(rows - row / 255.0, axis=1).min() for row in one.images.reshape(len(one.images), -1)]
+        [
+            np.linalg.norm(rows - row / 255.0, axis=1).min()
+            for row in data_set.images.reshape(len(data_set.images), -1)
+        ]
     )
 
 
 def test_every_figure_is_that_of_the_whole_table_of_distances(tmp_path: Path) -> None:
     loaded = toy()
     found = measured(labelled_folder(tmp_path / "r", loaded, wrong=0.2), loaded)
-    assert [one.group for one in found.groups] == list(GROUPS) and found.training == 500
+    assert [group.group for group in found.groups] == list(GROUPS) and found.training == 500
     real, whole = found.of(REAL), table(loaded.test, loaded.train)
     assert real is not None and real.pictures == 500 and real.farther == 0.5
     assert np.allclose(
@@ -124,8 +127,8 @@ def test_the_page_shows_pairs_and_a_kill_ends_in_the_same_bytes(tmp_path: Path) 
         json.loads((tmp_path / "cut" / DOCUMENT).read_text()),
     )
     assert "How new the mistakes are" in page and page.count("The training picture nearest to it") == SHOWN
-    assert [one["group"] for one in document["novelty"]["groups"]] == list(GROUPS)
+    assert [item["group"] for item in document["novelty"]["groups"]] == list(GROUPS)
     assert any(
-        one.startswith("Median distance to the nearest of 500 training pictures")
-        for one in document["sentences"]
+        item.startswith("Median distance to the nearest of 500 training pictures")
+        for item in document["sentences"]
     )

@@ -15,7 +15,7 @@ from trex.repair.results import CHOOSE, FRESH, GROWN, VALIDATION, Scenario
 
 
 def rows_of(pictures: Set) -> set[bytes]:
-    return {one.tobytes() for one in pictures.pictures}
+    return {picture.tobytes() for picture in pictures.pictures}
 
 
 def test_what_tunes_chooses_and_tests_are_other_pictures(tmp_path: Path) -> None:
@@ -24,13 +24,13 @@ def test_what_tunes_chooses_and_tests_are_other_pictures(tmp_path: Path) -> None
     """
     loaded = toy()
     with begun(tmp_path / "r", loaded, identify={"draws": 6}) as folder:
-        made = bench_of(folder, loaded, [Scenario(number=0, label="right")])
-        judged, tuned = made.judged, [made.drawn(Stream.TUNE, seed) for seed in range(3)]
+        bench = bench_of(folder, loaded, [Scenario(number=0, label="right")])
+        judged, tuned = bench.judged, [bench.drawn(Stream.TUNE, seed) for seed in range(3)]
         held = read_mistakes(folder.require("identify") / HELD)
     drawn = [judged[FRESH], judged[CHOOSE], *tuned]
-    assert len(set.union(*map(rows_of, drawn))) == sum(len(one.labels) for one in drawn)
+    assert len(set.union(*map(rows_of, drawn))) == sum(len(item.labels) for item in drawn)
     learning, judging = validation_rows(toy_query(), loaded.train)
-    assert set(made.rows.tolist()) <= set(learning.tolist()) and not set(learning.tolist()) & set(
+    assert set(bench.rows.tolist()) <= set(learning.tolist()) and not set(learning.tolist()) & set(
         judging.tolist()
     )
     assert np.array_equal(judged[VALIDATION].pictures, pictures_of(loaded.train, judging))

@@ -31,7 +31,7 @@ def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_we
     ):
         assert words in page
     assert not document["is_repaired"] and any(
-        "Not claimed to be repaired" in one for one in document["sentences"]
+        "Not claimed to be repaired" in item for item in document["sentences"]
     )
     assert "<script" not in page and "http" not in page.replace("http-equiv", "").replace(
         "http://www.w3.org", ""
@@ -54,7 +54,7 @@ def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("identify nothing", "is no file, and none of the shipped ones ("),
         ("identify mnist --data nowhere", "data folder nowhere does not exist"),
@@ -68,9 +68,9 @@ def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_named_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = trex("repair", *words.split())
-    assert result.exit_code == 2 and told in result.stderr
+    assert result.exit_code == 2 and text in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -66,7 +66,7 @@ def test_another_query_cannot_stand_beside_it(
 
 def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"format": 1, "base')
-    for words, said in (
+    for words, text in (
         (("report", done.folder, "--baseline", tmp_path / "cut.json"), "is damaged"),
         (
             ("report", done.folder, "--baseline", tmp_path / "nothing"),
@@ -80,17 +80,17 @@ def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path)
     ):
         result = trex(*words)
         assert result.exit_code == 2, result.output
-        assert said in result.stderr
+        assert text in result.stderr
 
 
 def test_a_damaged_explanation_or_baseline_in_the_folder_is_named(tmp_path: Path) -> None:
-    made = run(tmp_path, ["search.steps=0"])
-    (made.folder / "baseline.json").write_text("[]")
-    assert "baseline.json" in trex("report", made.folder).stderr
-    (made.folder / "baseline.json").unlink()
-    (made.folder / "explanations").mkdir()
-    (made.folder / "explanations" / f"{'0' * 32}.json").write_text("{}")
-    result = trex("report", made.folder)
+    outcome = run(tmp_path, ["search.steps=0"])
+    (outcome.folder / "baseline.json").write_text("[]")
+    assert "baseline.json" in trex("report", outcome.folder).stderr
+    (outcome.folder / "baseline.json").unlink()
+    (outcome.folder / "explanations").mkdir()
+    (outcome.folder / "explanations" / f"{'0' * 32}.json").write_text("{}")
+    result = trex("report", outcome.folder)
     assert result.exit_code == 2
     assert f"{'0' * 32}.json is damaged" in result.stderr
 
@@ -111,11 +111,11 @@ def test_a_p_value_is_corrected_for_all_pairs_of_runs(
 ) -> None:
     """Planted bug: each of three pairs was tested at 5%."""
     monkeypatch.setattr(module, "_read", lambda path, name: SimpleNamespace(name=name))
-    monkeypatch.setattr(module, "_shared", lambda one, other: [])
-    monkeypatch.setattr(module, "_why_not", lambda one, other, n: "")
+    monkeypatch.setattr(module, "_shared", lambda item, other: [])
+    monkeypatch.setattr(module, "_why_not", lambda item, other, n: "")
     alone = PairedTest("a", "b", "right answers", Paired(0, 9, 1, 0), 0.02)
-    monkeypatch.setattr(module, "_tests", lambda one, other, shared: [alone])
+    monkeypatch.setattr(module, "_tests", lambda item, other, shared: [alone])
     found = compare([Path(f"run-{k}") for k in range(runs)]).tests
     pairs = runs * (runs - 1) // 2
-    assert [one.p_value for one in found] == pytest.approx([0.02 * pairs] * pairs)
-    assert all(one.is_clear is is_clear for one in found)
+    assert [test.p_value for test in found] == pytest.approx([0.02 * pairs] * pairs)
+    assert all(test.is_clear is is_clear for test in found)

@@ -35,9 +35,9 @@ EXPLAINED = 2
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    made = run(tmp_path_factory.mktemp("pages"), ["search.steps=40", "search.seed=3"])
-    explain(made.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), silent)
-    with open_run(made.folder, for_writing=False) as folder:
+    outcome = run(tmp_path_factory.mktemp("pages"), ["search.steps=40", "search.seed=3"])
+    explain(outcome.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), silent)
+    with open_run(outcome.folder, for_writing=False) as folder:
         return conclude_run(folder, read_draws(folder.draws))
 
 
@@ -88,15 +88,15 @@ def test_families_come_first_each_by_its_most_confident_scene(page: Chrome, done
     cards = shown(page)
     for family, card in zip(heads, cards, strict=False):
         assert int(card.get_attribute("data-number") or 0) == family.representative + 1
-        said = card.find_element(By.CSS_SELECTOR, ".family").text
-        assert said.startswith(f"Family {family.number} {family.words[:1].upper()}{family.words[1:]}")
+        text = card.find_element(By.CSS_SELECTOR, ".family").text
+        assert text.startswith(f"Family {family.number} {family.words[:1].upper()}{family.words[1:]}")
         rate = family.how_often + ("" if family.rate else " (no prior scene is in it)")
         assert (
-            said.replace("\u00a0", " ")
+            text.replace("\u00a0", " ")
             .splitlines()[1]
             .startswith(f"{family.size} scene{'' if family.size == 1 else 's'}, ")
         )
-        assert f"rate in the prior {rate}".replace("\u00a0", " ") in said.replace("\u00a0", " ")
+        assert f"rate in the prior {rate}".replace("\u00a0", " ") in text.replace("\u00a0", " ")
     assert not any(card.find_elements(By.CSS_SELECTOR, ".family") for card in cards[len(heads) :])
 
 
@@ -247,10 +247,10 @@ def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) 
 
 def test_pictures_of_another_renderer_are_not_tested(tmp_path: Path) -> None:
     """Another Blender or device gives other pixels: a difference would be the pictures'."""
-    one, other = (run(tmp_path, ["search.steps=0"], name).folder for name in ("one", "other"))
-    assert compare([one, other]).tests
+    path, other = (run(tmp_path, ["search.steps=0"], name).folder for name in ("one", "other"))
+    assert compare([path, other]).tests
     change_manifest(other, lambda data: data["made"].update(renderer=f"another {data['made']['renderer']}"))
-    found = compare([one, other])
+    found = compare([path, other])
     assert found.tests == () and "different renderers" in found.unpaired[0]
 
 
@@ -264,10 +264,10 @@ def test_a_question_without_an_answer_is_answered_neither_rightly_nor_wrongly(tm
     assert 0 < len(unknown) < len(found)
     assert all((hit.is_wrong is None) == (hit in unknown) for hit in found)
     n_wrong = sum(hit.is_wrong is True for hit in found)
-    said = headline(done.manifest, done.results)
+    text = headline(done.manifest, done.results)
     assert (
-        f"in {n_wrong} of them the answer is wrong" in said
-        and f"in {len(unknown)} the question has no" in said
+        f"in {n_wrong} of them the answer is wrong" in text
+        and f"in {len(unknown)} the question has no" in text
     )
     page = (done.folder / "report.html").read_text()
     assert page.count('<p class="truth">True answer') == len(unknown)
@@ -289,9 +289,9 @@ def test_other_scenes_are_not_tested(done: Outcome, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def enlarged(done: Outcome, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run, two of whose scenes were rendered large."""
-    made = run(tmp_path_factory.mktemp("large"), ["search.steps=40"])
-    add_looks(made.folder, 2)
-    with open_run(made.folder, for_writing=False) as folder:
+    outcome = run(tmp_path_factory.mktemp("large"), ["search.steps=40"])
+    add_looks(outcome.folder, 2)
+    with open_run(outcome.folder, for_writing=False) as folder:
         return conclude_run(folder, read_draws(folder.draws)).report
 
 
@@ -324,8 +324,8 @@ def test_enlarging_shows_the_larger_look_and_says_that_it_is_one(browser: Chrome
     dialog = browser.find_element(By.ID, "enlarged")
     browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0].click()
     assert natural_width(browser) == 480
-    said = dialog.find_element(By.CSS_SELECTOR, ".note").text
-    assert said.startswith("The same scene at another look, preset reference, 480×320. There the model says ")
+    text = dialog.find_element(By.CSS_SELECTOR, ".note").text
+    assert text.startswith("The same scene at another look, preset reference, 480×320. There the model says ")
     dialog.find_element(By.CSS_SELECTOR, "button.on").click()
     dialog.find_element(By.CSS_SELECTOR, "button.on").click()
     assert natural_width(browser) == 120
@@ -365,12 +365,12 @@ def test_on_a_phone_the_enlarged_picture_fills_the_screen_and_is_swiped(
 def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, done: Outcome) -> None:
     headings = page.find_elements(By.CSS_SELECTOR, "h1, h2")
     assert headings[0].text == headline(done.manifest, done.results)
-    said = page.find_element(By.CSS_SELECTOR, ".summary").text
-    assert said.startswith("At preset fake (120×80) it happens in ") and ". The model is " in said
+    text = page.find_element(By.CSS_SELECTOR, ".summary").text
+    assert text.startswith("At preset fake (120×80) it happens in ") and ". The model is " in text
     assert (
-        "to blame in" in said
-        or "objects to blame were identified in" in said
-        or "no object is to blame in any" in said
+        "to blame in" in text
+        or "objects to blame were identified in" in text
+        or "no object is to blame in any" in text
     )
     assert any(found.is_wrong for found in done.results.found) == ("bad" in ending(page))
     color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")
@@ -383,10 +383,10 @@ def ending(page: Chrome) -> str:
 
 
 def test_more_hits_than_a_page_holds_are_reached_by_turning_it(browser: Chrome, tmp_path: Path) -> None:
-    made = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
-    n = len(made.results.found)
+    outcome = run(tmp_path, ["answer=0", "search.prior_scenes=160", "search.steps=0"])
+    n = len(outcome.results.found)
     assert 24 < n <= 240
-    open_page(browser, made.report.as_uri())
+    open_page(browser, outcome.report.as_uri())
     if browser.find_elements(By.ID, "family"):
         choose(browser, "order", "number")
     assert numbers(browser) == list(range(1, 25))

@@ -31,7 +31,7 @@ def test_a_run_of_an_earlier_version_holds_what_it_held(earlier: Path) -> None:
         results = read_results(folder.manifest, draws)
         confirmed = read_confirmation(folder, "reference")
     assert folder.manifest.made.probe_probabilities == (0.25, 0.75)
-    assert [one.phase for one in draws] == ["prior"] * 4 + ["chain"] * 2
+    assert [draw.phase for draw in draws] == ["prior"] * 4 + ["chain"] * 2
     assert len(results.found) == 5 and results.how_often.hits == 4
     assert confirmed is not None and len(confirmed.scenes) == 5
 

@@ -67,19 +67,19 @@ def asked_for_trust(result: Result, *parts: str) -> None:
 def test_reading_a_run_never_imports_the_module_of_its_world(
     disk: Path, marker: Path, tmp_path: Path
 ) -> None:
-    one = foreign(disk, tmp_path / "one", "tests.worlds.toy_disk:disk", "world_of_another:make")
-    other = shutil.copytree(one, tmp_path / "other")
+    path = foreign(disk, tmp_path / "one", "tests.worlds.toy_disk:disk", "world_of_another:make")
+    other = shutil.copytree(path, tmp_path / "other")
     for command in (
-        ["report", one],
-        ["report", one, "--format", "netcdf"],
-        ["report", one, other, "--out", tmp_path / "both.html"],
+        ["report", path],
+        ["report", path, "--format", "netcdf"],
+        ["report", path, other, "--out", tmp_path / "both.html"],
     ):
         result = trex(*command)
         assert result.exit_code == 0, result.output
-    page = (one / "report.html").read_text()
+    page = (path / "report.html").read_text()
     assert "read without the code of world_of_another:make" in page
     assert "dots that world_of_another:make draws" in page or "dots that" in page
-    assert trex("export", one).exit_code == 2  # a world without objects
+    assert trex("export", path).exit_code == 2  # a world without objects
     assert not marker.exists()
 
 
@@ -90,7 +90,7 @@ def test_a_report_without_the_code_finds_what_the_search_found(
     then = json.loads((disk / "findings.json").read_text())
     assert trex("report", place).exit_code == 0
     now = json.loads((place / "findings.json").read_text())
-    assert [one["z"] for one in now["found"]] == [one["z"] for one in then["found"]]
+    assert [item["z"] for item in now["found"]] == [item["z"] for item in then["found"]]
     assert now["how_often"] == then["how_often"] and now["ending"] == then["ending"]
     assert not marker.exists()
 
@@ -150,7 +150,7 @@ def test_work_asks_for_trust_of_a_queue_that_was_made_elsewhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     query = write_query(tmp_path, QUERY)
-    sets = [word for one in SMALL for word in ("--set", one)]
+    sets = [word for text in SMALL for word in ("--set", text)]
     assert trex("queue", "add", query, *sets, "--runs", tmp_path / "made").exit_code == 0
     shutil.move(tmp_path / "made", tmp_path / "got")
     words = [
@@ -173,7 +173,7 @@ def test_work_needs_no_trust_for_what_was_queued_here(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     query = write_query(tmp_path, QUERY)
-    sets = [word for one in SMALL for word in ("--set", one)]
+    sets = [word for text in SMALL for word in ("--set", text)]
     assert trex("queue", "add", query, *sets, "--runs", "runs").exit_code == 0
     assert trex("queue", "run", "--until-empty", "--runs", "runs").exit_code == 0
     (entry,) = json.loads(trex("queue", "list", "--runs", "runs", "--json").stdout)

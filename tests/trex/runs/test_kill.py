@@ -42,12 +42,12 @@ def kill_in_a_call(name: str, at: int, keep: int) -> None:
     """From now on, call `at` of an os function writes at most `keep` bytes, and then the process is killed."""
     real, count = getattr(os, name), iter(range(10**9))
 
-    def call(fd: int, *rest: object) -> object:
+    def call(fd: int, *remaining: object) -> object:
         if next(count) == at:
-            if rest and isinstance(rest[0], bytes):
-                real(fd, rest[0][:keep], *rest[1:])
+            if remaining and isinstance(remaining[0], bytes):
+                real(fd, remaining[0][:keep], *remaining[1:])
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(fd, *rest)
+        return real(fd, *remaining)
 
     setattr(os, name, call)
 
@@ -177,10 +177,10 @@ def test_ctrl_c_keeps_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     process = subprocess.Popen(trex, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
     wait_for(partial(has_draws, process.pid, out, 20_000), pause_s=0.001)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate()
+    _, text = process.communicate()
     assert process.returncode == 130
-    assert f"trex resume {out}" in told
-    assert "Traceback" not in told
+    assert f"trex resume {out}" in text
+    assert "Traceback" not in text
     assert draws(out).endswith(b"\n")
 
 

@@ -46,10 +46,10 @@ numbers = st.floats(allow_nan=False)
 @given(scenes(), numbers, numbers, st.lists(st.floats(max_value=0.0, allow_nan=False), max_size=4))
 def test_a_record_keeps_every_bit(z: Scene, weight: float, ratio: float, log_probs: list[float]) -> None:
     rng = dict(np.random.default_rng(3).bit_generator.state)
-    one = Record("chain", 2, 7, z, False, -math.inf, weight, ratio, tuple(log_probs), (1, 2), "ab", rng)
-    assert from_line(to_line(one)) == one
-    assert to_line(one).endswith("}\n")
-    assert "Infinity" not in to_line(one)
+    record = Record("chain", 2, 7, z, False, -math.inf, weight, ratio, tuple(log_probs), (1, 2), "ab", rng)
+    assert from_line(to_line(record)) == record
+    assert to_line(record).endswith("}\n")
+    assert "Infinity" not in to_line(record)
 
 
 def test_what_nuts_says_of_a_step_comes_back_byte_for_byte() -> None:
@@ -108,10 +108,10 @@ DISTINCT = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), DISTINCT)
-def test_which_scenes_are_distinct(one: Scene, other: Scene, expected: bool) -> None:
-    assert are_distinct(one, other) is expected
-    assert are_distinct(other, one) is expected
+@pytest.mark.parametrize(("element", "other", "expected"), DISTINCT)
+def test_which_scenes_are_distinct(element: Scene, other: Scene, expected: bool) -> None:
+    assert are_distinct(element, other) is expected
+    assert are_distinct(other, element) is expected
 
 
 def test_the_index_pass_is_compared_at_the_pictures_size() -> None:

@@ -248,7 +248,7 @@ def test_a_link_in_a_run_folder_is_refused_and_what_it_points_to_stays(
 def shown_pictures(folder: Path) -> list[str]:
     """Of all found scenes, as the results name them."""
     found = json.loads((folder / "findings.json").read_text())["found"]
-    return [one["picture"].removeprefix("pictures/") for one in found if one["picture"]]
+    return [item["picture"].removeprefix("pictures/") for item in found if item["picture"]]
 
 
 @pytest.mark.parametrize("damage", ["swapped", "linked", "cut", "a pipe"])

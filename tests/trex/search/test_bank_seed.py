@@ -31,15 +31,15 @@ def rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int,
     """Everything that the fake renderer draws, with its width; banks of other tests are not used."""
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
     use_ladder(monkeypatch, TINY, SMALL)
-    made: list[tuple[int, Scene]] = []
+    built: list[tuple[int, Scene]] = []
     whole = FakeRenderer.render
 
     def noted(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        made.extend((renderer.width, z) for z in zs)
+        built.extend((renderer.width, z) for z in zs)
         return whole(renderer, zs)
 
     monkeypatch.setattr(FakeRenderer, "render", noted)
-    return made
+    return built
 
 
 def led(folder: Path, seed: int, bank_seed: int, *more: str) -> Outcome:
@@ -53,7 +53,7 @@ def led(folder: Path, seed: int, bank_seed: int, *more: str) -> Outcome:
 def scenes(done: Outcome, phase: str) -> dict[tuple[int, int], Latent]:
     """The scenes of a phase by the rank of the look and index."""
     rows = read_draws(done.folder / "draws.jsonl", done.manifest)
-    return {(one.rank, one.index): one.z for one in rows if one.phase == phase}
+    return {(row.rank, row.index): row.z for row in rows if row.phase == phase}
 
 
 def members(done: Outcome) -> list[Latent]:
@@ -86,9 +86,9 @@ def test_two_searches_with_seeds_of_their_own_share_the_bank_and_its_pictures(
     rendered.clear()
     second = led(tmp_path, SEED + 1, BANK_SEED)
     assert scenes(second, BANK_PHASE) == scenes(first, BANK_PHASE)
-    again = [one for one in rendered if one in before and one[0] == 120]
+    again = [item for item in rendered if item in before and item[0] == 120]
     assert not again, f"{len(again)} pictures at the deciding look were made before"
-    assert not [one for one in rendered if one[0] == 3], "the whole bank is there at the cheapest look"
+    assert not [item for item in rendered if item[0] == 3], "the whole bank is there at the cheapest look"
     rendered.clear()
     other = led(tmp_path, SEED, BANK_SEED + 1)
     assert not set(scenes(other, BANK_PHASE).values()) & set(scenes(first, BANK_PHASE).values())
@@ -109,5 +109,5 @@ def test_prior_draws_without_a_bank_follow_from_the_seed_of_the_search(
 ) -> None:
     """Planted bug: from the bank's, which repeats of a search share."""
     plain = ["search.bank=0", "search.kernel=block"]
-    one, other = led(tmp_path, 1, BANK_SEED, *plain), led(tmp_path, 2, BANK_SEED, *plain)
-    assert not set(scenes(one, PRIOR).values()) & set(scenes(other, PRIOR).values())
+    outcome, other = led(tmp_path, 1, BANK_SEED, *plain), led(tmp_path, 2, BANK_SEED, *plain)
+    assert not set(scenes(outcome, PRIOR).values()) & set(scenes(other, PRIOR).values())

@@ -67,17 +67,17 @@ def test_pictures_of_every_look_are_counted_there(tmp_path: Path, monkeypatch: p
     """Planted bug: a calibration's pictures at a cheaper look counted as the deciding look's, too."""
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
     use_ladder(monkeypatch, TINY, SMALL)
-    made: Counter[int] = Counter()
+    numbers: Counter[int] = Counter()
     whole = FakeRenderer.render
 
     def counting(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        made[renderer.width] += len(zs)
+        numbers[renderer.width] += len(zs)
         return whole(renderer, zs)
 
     done = run(tmp_path, [*BANK, "search.inner=2", "search.steps=2"], "search")
     monkeypatch.setattr(FakeRenderer, "render", counting)
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "others"))
     again = run(tmp_path, [*BANK, "search.inner=2", "search.steps=2"], "again")
-    assert again.results.renders == done.results.renders and made[3] and made[60]
-    extra = made[120] - again.results.renders
+    assert again.results.renders == done.results.renders and numbers[3] and numbers[60]
+    extra = numbers[120] - again.results.renders
     assert 0 <= extra <= 3, f"{extra} pictures besides the search's: checks of the renderer before it"

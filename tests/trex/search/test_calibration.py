@@ -94,8 +94,8 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     use_ladder(monkeypatch, TINY, SMALL)
     done = run(tmp_path, [*SURROGATE, "search.further=0"])
     rows = records(done)
-    at_first = {one.index: one for one in rows if one.phase == "bank" and one.rank == 0}
-    again = {one.index: one for one in rows if one.phase == "bank" and one.rank == 1}
+    at_first = {row.index: row for row in rows if row.phase == "bank" and row.rank == 0}
+    again = {row.index: row for row in rows if row.phase == "bank" and row.rank == 1}
     assert [again[index].z for index in range(60)] == [at_first[index].z for index in range(60)]
     assert [again[index].log_weight for index in range(60)] != [
         at_first[index].log_weight for index in range(60)
@@ -105,7 +105,7 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     assert sample.selection.members.tolist() == chosen.members.tolist()
     assert sample.inclusion.tolist() == chosen.inclusion[chosen.members].tolist()
     assert [identity(draw.z) for draw in sample.draws] == [again[int(k)].z for k in chosen.members]
-    prior = [one.z for one in rows if one.phase == "prior"]
+    prior = [row.z for row in rows if row.phase == "prior"]
     assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
     assert "It also chose anew which scenes of the bank were rendered." in read_page(done.report).text
     assert done.results.how_often.level == RESCORED_LEVEL
@@ -123,11 +123,11 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
     done = run(tmp_path, [*SURROGATE, "search.further=0"])
     rows = records(done)
     assert "Look fake-small led the chains" in read_page(done.report).text
-    assert any(one.phase == "chain" for one in rows)
-    assert not any(one.phase == "bank" and one.rank == 1 for one in rows)
+    assert any(row.phase == "chain" for row in rows)
+    assert not any(row.phase == "bank" and row.rank == 1 for row in rows)
     assert "chose anew" not in read_page(done.report).text
     sampled = {identity(draw.z) for draw in done.results.sample.draws}
-    assert sampled == {one.z for one in rows if one.phase == "prior"}, "the first sample stands"
+    assert sampled == {row.z for row in rows if row.phase == "prior"}, "the first sample stands"
 
 
 @pytest.mark.parametrize("names", [(TINY,), (TINY, TINY + "-too")])

@@ -37,8 +37,8 @@ def options(**fields: object) -> SearchSection:
     return SearchSection.model_validate({"prior_scenes": 40, "bank": 400, **fields})
 
 
-def are_distinct(one: Latent, other: Latent) -> bool:
-    return abs(float(one[0] - other[0])) > 0.5
+def are_distinct(item: Latent, other: Latent) -> bool:
+    return abs(float(item[0] - other[0])) > 0.5
 
 
 def places(states: Sequence[State[Latent]]) -> list[float]:
@@ -59,7 +59,7 @@ def test_a_chain_starts_at_a_scene_as_often_as_it_stands_for_others() -> None:
     inclusion = np.array([1.0, 0.5, 0.25, 0.25])
     of = sample([0.0, 1.0, 2.0, 3.0], inclusion.tolist())
     starts = [chain_starts(of, options(chains=1, seed=seed), are_distinct) for seed in range(500)]
-    counts = np.bincount([int(places(one)[0]) for one in starts], minlength=4)
+    counts = np.bincount([int(places(states)[0]) for states in starts], minlength=4)
     for weights, is_right in ((1.0 / inclusion, True), (np.ones(4), False)):
         p_value = stats.chisquare(counts, 500 * weights / weights.sum()).pvalue
         assert bool(p_value > ALPHA) is is_right
@@ -78,7 +78,7 @@ def test_the_chains_of_each_rung_draw_other_numbers_than_those_of_the_search() -
     easier = Control(TARGET, Estimate(0.01, 0.3, Interval(0.001, 0.03)), (3.0, 98.0), draws, np.ones(4), 4)
     levels = [control_starts(rank, easier, options(seed=7, chains=4)) for rank in (0, 1)]
     begun = [start(seed, states) for seed, states in ((7, levels[0][1]), *levels)]
-    assert len({load_rng(rng).random() for one in begun for rng in one.rng_states}) == 12
+    assert len({load_rng(rng).random() for checkpoint in begun for rng in checkpoint.rng_states}) == 12
 
 
 NEAR = threshold(("a", "b"), "a", 0.1, width=0.05)
@@ -96,8 +96,8 @@ def near_sample(near: Sequence[int], inclusion: float = 1.0) -> PriorSample:
     return PriorSample(draws, chosen, how_often(draws, chosen, NEAR))
 
 
-def differ(one: Latent, other: Latent) -> bool:
-    return not np.array_equal(one, other)
+def differ(item: Latent, other: Latent) -> bool:
+    return not np.array_equal(item, other)
 
 
 def near_options(bank: int, seed: int, prior_scenes: int = N) -> SearchSection:
@@ -133,6 +133,6 @@ def test_the_further_draws_of_a_common_target_start_no_chain() -> None:
     """Where a search starts does not depend on whether it went on to draw more."""
     first, more = near_sample((1, 2, 3, 4, 5, 6, 7, 8)), near_sample((1, 2, 3, 4, 5, 6, 7, 8, *range(30, N)))
     for seed in range(10):
-        one = chain_starts(first, near_options(0, seed, prior_scenes=20), differ)
+        states = chain_starts(first, near_options(0, seed, prior_scenes=20), differ)
         other = chain_starts(more, near_options(0, seed, prior_scenes=20), differ)
-        assert [float(s.z[0]) for s in one] == [float(s.z[0]) for s in other]
+        assert [float(s.z[0]) for s in states] == [float(s.z[0]) for s in other]

@@ -59,8 +59,10 @@ def wrong_decisions(of: int, bound: float, decide_by: str) -> float:
 
     condition, chance = FailIf("", ">", bound), 0.0
     for count in range(of + 1):
-        said = Proportion(count, of)
-        interval = said.interval if decide_by == "interval" else Interval(said.value, said.value)
+        proportion = Proportion(count, of)
+        interval = (
+            proportion.interval if decide_by == "interval" else Interval(proportion.value, proportion.value)
+        )
         chance += float(binom.pmf(count, of, bound)) * (decide_rate(condition, interval) is FAIL)
     return chance
 
@@ -79,7 +81,7 @@ def test_a_point_estimate_that_decides_is_noticed() -> None:
 
 def test_one_failure_outweighs_all_and_one_doubt_outweighs_passes() -> None:
     def of(*decisions: Decision) -> Decision:
-        return overall([Ruling(FailIf("found"), one, "") for one in decisions])
+        return overall([Ruling(FailIf("found"), decision, "") for decision in decisions])
 
     assert (of(), of(PASS, PASS), of(PASS, UNDECIDED), of(UNDECIDED, FAIL, PASS)) == (
         PASS,

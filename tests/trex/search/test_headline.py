@@ -74,12 +74,12 @@ def test_a_failed_check_counts_though_another_hit_took_its_place(grainy: Outcome
     """Planted bug: failures counted among the hits that are kept, without those that a like one replaced."""
     records = read_draws(grainy.folder / "draws.jsonl", grainy.manifest)
     failed = next(
-        one
-        for one in records
-        if one.phase == FRESH and not grainy.manifest.target.is_hit(np.array(one.log_probs))
+        record
+        for record in records
+        if record.phase == FRESH and not grainy.manifest.target.is_hit(np.array(record.log_probs))
     )
-    checked = {one.z for one in records if one.phase == FRESH}
-    replaced = next(one.z for one in records if one.phase == PRIOR and one.z not in checked)
+    checked = {record.z for record in records if record.phase == FRESH}
+    replaced = next(record.z for record in records if record.phase == PRIOR and record.z not in checked)
     before, after = (
         read_results(grainy.manifest, rows) for rows in (records, [*records, replace(failed, z=replaced)])
     )
@@ -89,15 +89,15 @@ def test_a_failed_check_counts_though_another_hit_took_its_place(grainy: Outcome
 
 def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
     query = write_query(tmp_path, QUERY)
-    changes = [part for one in (*BANKED, "search.stop_when_found=6") for part in ("--set", one)]
-    said = trex_done("find", query, "--out", tmp_path / "run", "--no-large", *changes)
-    made = open_run(tmp_path / "run")
-    often = capital(how_often_words(made.manifest, made.results))
-    for sentence in (headline(made.manifest, made.results), f"{often}.", *family_sentences(made.results)):
-        assert sentence in said.stdout
-    assert "   1. family 1, true answer" in said.stdout
-    notebook = made._repr_html_()
-    assert headline(made.manifest, made.results) in notebook
+    changes = [part for text in (*BANKED, "search.stop_when_found=6") for part in ("--set", text)]
+    result = trex_done("find", query, "--out", tmp_path / "run", "--no-large", *changes)
+    built = open_run(tmp_path / "run")
+    often = capital(how_often_words(built.manifest, built.results))
+    for sentence in (headline(built.manifest, built.results), f"{often}.", *family_sentences(built.results)):
+        assert sentence in result.stdout
+    assert "   1. family 1, true answer" in result.stdout
+    notebook = built._repr_html_()
+    assert headline(built.manifest, built.results) in notebook
 
 
 def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
@@ -106,20 +106,20 @@ def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:
     assert headline(grainy.manifest, none) == (
         f"No such scene: none of {lost} distinct hits survives fresh noise."
     )
-    one = replace(none, fragile=none.fragile[:1])
-    assert headline(grainy.manifest, one) == "No such scene: the one hit does not survive fresh noise."
+    results = replace(none, fragile=none.fragile[:1])
+    assert headline(grainy.manifest, results) == "No such scene: the one hit does not survive fresh noise."
 
 
 @pytest.mark.slow
 def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome) -> None:
     page = read_page(banked.report).text
-    made = calibration_view(banked.manifest, banked.results)
-    assert made is not None and banked.results.calibration is not None
+    view = calibration_view(banked.manifest, banked.results)
+    assert view is not None and banked.results.calibration is not None
     (look,) = banked.results.calibration.tried
-    assert made.sentence in page
-    assert look.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in made.sentence
+    assert view.sentence in page
+    assert look.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in view.sentence
     shown = f"{look.gate.rank_correlation:.2f}"
-    assert shown in made.sentence and made.table.rows[0][:2] == ("fake-small", shown)
+    assert shown in view.sentence and view.table.rows[0][:2] == ("fake-small", shown)
     assert f"and {banked.results.cheap} cheap ones" in page
     assert banked.results.cheap > 200  # the bank, and the chains' inner steps
 
@@ -142,7 +142,7 @@ def test_what_it_costs_if_no_look_passed_is_said(banked: Outcome) -> None:
 def test_each_scene_shows_its_camera_lights_and_noise_seed(banked: Outcome) -> None:
     html = banked.report.read_text(encoding="utf-8")
     seeds = re.findall(r'<th scope="row">noise seed</th><td class="number">(\d+)</td>', html)
-    assert sorted(seeds) == sorted(str(one.record.scene.noise) for one in banked.results.found)
+    assert sorted(seeds) == sorted(str(hit.record.scene.noise) for hit in banked.results.found)
     first = banked.results.found[0].record.scene.nuisances.camera
     assert f'<th scope="row">camera</th><td class="number">{first[0]:+.2f}</td>' in html
     assert (

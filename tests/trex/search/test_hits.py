@@ -31,8 +31,8 @@ from trex.worlds.latents import Latent, identity
 TARGET = threshold(("a", "b"), "a", 0.5, width=0.01)
 
 
-def are_distinct(one: Latent, other: Latent) -> bool:
-    return abs(float(one[0] - other[0])) > 0.5
+def are_distinct(item: Latent, other: Latent) -> bool:
+    return abs(float(item[0] - other[0])) > 0.5
 
 
 def record(x: float, confidence: float, phase: str = CHAIN) -> Record:
@@ -139,9 +139,9 @@ def test_where_hits_come_from_that_are_no_states_of_the_chains(phase: str, words
     found = hits(record(0.0, 0.9, phase), fresh=False)
     none = how_often_of_none()
     before = conclude([], TARGET, {}, none, renders=1)
-    said = corrected(before, found, "1 distinct scene", [], none, SearchSection()).sentences[0]
-    assert said.startswith("FOUND: 1 distinct scene in the level set") and words in said
-    assert ("proposals" in said) == (phase == CHAIN)
+    text = corrected(before, found, "1 distinct scene", [], none, SearchSection()).sentences[0]
+    assert text.startswith("FOUND: 1 distinct scene in the level set") and words in text
+    assert ("proposals" in text) == (phase == CHAIN)
 
 
 def how_often_of_none() -> HowOften:
@@ -210,12 +210,12 @@ def test_near_misses_are_scenes_that_differ_and_none_of_a_cheaper_look(tmp_path:
 
     cheap = replace(again(prior[0], 9), phase=BANK, log_probs=prior[0].log_probs[::-1])
     found = nearest_misses(
-        done.manifest, [*prior, *(again(one, k) for one in prior for k in (1, 2, 3)), cheap]
+        done.manifest, [*prior, *(again(record, k) for record in prior for k in (1, 2, 3)), cheap]
     )
     assert len(found) == min(MAX_MISSES, len(prior)) == MAX_MISSES
     assert all(distinct.are_distinct(a.record.scene, b.record.scene) for a, b in combinations(found, 2))
-    confidences = [one.confidence for one in found]
+    confidences = [hit.confidence for hit in found]
     assert confidences == sorted(confidences, reverse=True)
-    assert [one.record.scene.objects for one in found] == [
-        one.record.scene.objects for one in nearest_misses(done.manifest, prior)
+    assert [hit.record.scene.objects for hit in found] == [
+        miss.record.scene.objects for miss in nearest_misses(done.manifest, prior)
     ]

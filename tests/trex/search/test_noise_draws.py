@@ -38,7 +38,7 @@ def records(done: Outcome, phase: str) -> list[Record]:
 def mean_probs(zs: Sequence[Scene]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The mean of the probabilities, each scene rendered and scored by itself."""
     pictures = [FakeRenderer().picture_of(z).pixels.astype(np.float32) / np.float32(255) for z in zs]
-    found = np.mean([np.exp(ColorArea("red").log_probs(one[None])[0]) for one in pictures], axis=0)
+    found = np.mean([np.exp(ColorArea("red").log_probs(picture[None])[0]) for picture in pictures], axis=0)
     return np.asarray(found, np.float64)
 
 
@@ -74,4 +74,4 @@ def test_without_an_object_a_scene_has_the_same_noise_draws(tmp_path: Path) -> N
     for edit in removals(scene):
         z = edit.apply(scene)
         assert len(z.objects) == len(scene.objects) - 1
-        assert [one.noise for one in noise_draws(z, 4)] == [one.noise for one in noise_draws(scene, 4)]
+        assert [draw.noise for draw in noise_draws(z, 4)] == [draw.noise for draw in noise_draws(scene, 4)]

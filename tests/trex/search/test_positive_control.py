@@ -37,7 +37,9 @@ def test_a_second_rung_follows_the_first_and_resumes_from_any_line(tmp_path: Pat
     assert phases(records) == ["prior", "chain", *CONTROLS]
     assert done.results.control.count("prior mass") == 2
     lines = whole.splitlines(keepends=True)
-    first, second = (next(k for k, one in enumerate(records) if one.phase == phase) for phase in CONTROLS)
+    first, second = (
+        next(k for k, record in enumerate(records) if record.phase == phase) for phase in CONTROLS
+    )
     for kept in (first - 1, first, first + 1, second - 1, second, second + 1, second + 5, len(lines) - 1):
         leave_draws(done.folder, b"".join(lines[:kept]))
         again = go_on(done.folder)

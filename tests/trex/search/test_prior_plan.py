@@ -40,11 +40,13 @@ def banked(share: float, **fields: object) -> tuple[PriorPlan, list[Draw[Latent]
 
 def test_the_small_sample_comes_first_and_the_large_one_only_adds_to_it() -> None:
     plan, draws = banked(0.1)
-    small, large = ({int(member) for member in one.members} for one in (plan.initial, plan.extended))
+    small, large = (
+        {int(member) for member in selection.members} for selection in (plan.initial, plan.extended)
+    )
     assert small < large and len(plan.members) == len(large) == len(set(plan.members))
     assert set(plan.members[: plan.n_initial]) == small
     zs = plan.latents()
-    assert zs is not None and [zs[one.index] is one.z for one in draws] == [True] * len(draws)
+    assert zs is not None and [zs[draw.index] is draw.z for draw in draws] == [True] * len(draws)
     assert plan.extended.inclusion.sum() == pytest.approx(GROWTH * 40)
     assert PriorPlan(TARGET, options(bank=0), ()).latents() is None
 
@@ -61,9 +63,9 @@ def test_a_rare_target_gets_the_first_scenes_alone(n_bank: int) -> None:
     plan = PriorPlan(TARGET, options(bank=n_bank), tuple(draw(index, 0.0) for index in range(n_bank)))
     draws = [draw(index, 0.0) for index in range(60)]
     assert plan.n_wanted(draws[: plan.n_initial]) == plan.n_initial
-    said = plan.sample(draws[: plan.n_initial])
-    assert not said.how_often.is_common and not said.is_enough
-    assert said.how_often.level == (BANK_LEVEL if n_bank else LEVEL)
+    sample = plan.sample(draws[: plan.n_initial])
+    assert not sample.how_often.is_common and not sample.is_enough
+    assert sample.how_often.level == (BANK_LEVEL if n_bank else LEVEL)
 
 
 def test_a_common_target_without_a_bank_gets_further_draws_which_alone_give_the_rate() -> None:
@@ -72,17 +74,17 @@ def test_a_common_target_without_a_bank_gets_further_draws_which_alone_give_the_
     total = plan.n_wanted(first)
     assert total > 40 + 2 * WANTED
     further = [draw(index, 0.3) for index in range(40, total)]
-    said = plan.sample([*first, *further])
-    assert said.is_enough and len(said.draws) == total == said.selection.n
-    assert said.how_often.n == total - 40 and said.how_often.level == FURTHER_LEVEL
-    assert said.how_often.hits == sum(TARGET.is_hit(one.state.log_probs) for one in further)
+    sample = plan.sample([*first, *further])
+    assert sample.is_enough and len(sample.draws) == total == sample.selection.n
+    assert sample.how_often.n == total - 40 and sample.how_often.level == FURTHER_LEVEL
+    assert sample.how_often.hits == sum(TARGET.is_hit(draw.state.log_probs) for draw in further)
     assert plan.n_wanted([*first, *further]) == total, "further draws do not change the decision"
 
 
 def test_a_common_target_with_a_bank_gets_the_large_sample_if_the_small_one_is_too_small() -> None:
     plan, draws = banked(0.5, prior_scenes=24)
-    said = plan.sample(draws[: plan.n_initial])
-    assert said.how_often.is_common and said.how_often.ess < WANTED and not said.is_enough
+    sample = plan.sample(draws[: plan.n_initial])
+    assert sample.how_often.is_common and sample.how_often.ess < WANTED and not sample.is_enough
     assert plan.n_wanted(draws[: plan.n_initial]) == len(plan.members)
     whole = plan.sample(draws)
     assert whole.is_enough and len(whole.draws) == len(plan.members) and whole.selection.n == 400
@@ -104,16 +106,16 @@ def test_the_best_confidence_is_that_of_all_draws_whichever_the_rate_counts() ->
     assert sample.how_often.n == len(draws) - plan.n_initial and sample.how_often.best == pytest.approx(
         0.9999
     )
-    told = conclude(sample.draws, TARGET, {}, sample.how_often, renders=len(draws))
-    assert told.best == pytest.approx(0.9999)
-    assert told.n_hits == sum(TARGET.is_hit(one.state.log_probs) for one in draws)
+    conclusion = conclude(sample.draws, TARGET, {}, sample.how_often, renders=len(draws))
+    assert conclusion.best == pytest.approx(0.9999)
+    assert conclusion.n_hits == sum(TARGET.is_hit(draw.state.log_probs) for draw in draws)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_the_draws_of_a_run_that_was_stopped_stand_for_themselves(share: float) -> None:
     plan, draws = banked(share)
     few = plan.sample(draws[:7])
-    assert [one.index for one in few.draws] == sorted(range(7), key=lambda index: plan.members[index]), (
+    assert [draw.index for draw in few.draws] == sorted(range(7), key=lambda index: plan.members[index]), (
         "in the order of the members"
     )
     weights = 1.0 / plan.initial.inclusion[plan.members[:7]]
@@ -134,10 +136,10 @@ def test_a_search_that_was_stopped_in_its_sample_of_a_bank_says_no_less_than_the
         truth = [draw(int(rng.integers(1_000_000)), 0.3) for _ in range(400)]
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, prior_scenes=60), tuple(truth))
         draws = [replace(truth[member], index=index) for index, member in enumerate(plan.members)]
-        said = plan.sample(draws[: max(1, round(part * plan.n_initial))]).how_often.rate
-        assert isinstance(said, SampledRate)
-        rates.append(said.estimate.value)
-        held.append(said.interval.low <= 0.3 <= said.interval.high)
+        proportion = plan.sample(draws[: max(1, round(part * plan.n_initial))]).how_often.rate
+        assert isinstance(proportion, SampledRate)
+        rates.append(proportion.estimate.value)
+        held.append(proportion.interval.low <= 0.3 <= proportion.interval.high)
     assert abs(np.mean(rates) - 0.3) < 0.03, "as zeros, they made it .06 and .15"
     assert np.mean(held) > 0.95
 
@@ -146,11 +148,11 @@ def test_a_common_target_whose_search_has_found_enough_keeps_its_first_draws_at_
     """Planted bug: at 95% those, which had many hits or the target were not common, covered .938."""
     plan = PriorPlan(TARGET, options(), ())
     first = [draw(index, 0.5) for index in range(40)]
-    said = plan.sample(first)
-    assert said.how_often.is_common and said.how_often.level == FURTHER_LEVEL and said.how_often.n == 40
-    assert said.how_often.rate.counted == f"{said.how_often.hits} of 40" and said.selection.n == 40
+    sample = plan.sample(first)
+    assert sample.how_often.is_common and sample.how_often.level == FURTHER_LEVEL and sample.how_often.n == 40
+    assert sample.how_often.rate.counted == f"{sample.how_often.hits} of 40" and sample.selection.n == 40
     part = plan.sample([*first, *(draw(index, 0.5) for index in range(40, 45))])
-    assert part.how_often == said.how_often, "a part of the further draws is no batch"
+    assert part.how_often == sample.how_often, "a part of the further draws is no batch"
 
 
 @pytest.mark.slow
@@ -159,18 +161,18 @@ def test_a_worthless_cheap_look_leaves_the_rate_right() -> None:
     rng, rates, counted = np.random.default_rng(3), [], []
     for seed in range(200):
         truth = [draw(index, 0.2) for index in range(400)]
-        scores = rng.standard_normal(400) + 3.0 * np.array([one.state.log_weight > -1 for one in truth])
+        scores = rng.standard_normal(400) + 3.0 * np.array([draw.state.log_weight > -1 for draw in truth])
         bank = tuple(
-            replace(one, state=replace(one.state, log_weight=float(score)))
-            for one, score in zip(truth, scores, strict=True)
+            replace(draw, state=replace(draw.state, log_weight=float(score)))
+            for draw, score in zip(truth, scores, strict=True)
         )
         plan = PriorPlan(TARGET, options(bank=400, seed=seed, further=0), bank)
-        said = plan.sample(
+        how_often = plan.sample(
             [replace(truth[member], index=i) for i, member in enumerate(plan.members)]
         ).how_often
-        assert isinstance(said.rate, SampledRate)
-        rates.append(said.rate.estimate.value)
-        counted.append(said.hits / said.n)
+        assert isinstance(how_often.rate, SampledRate)
+        rates.append(how_often.rate.estimate.value)
+        counted.append(how_often.hits / how_often.n)
     error = np.std(rates) / np.sqrt(len(rates))
     true = np.mean([TARGET.is_hit(draw(index, 0.2).state.log_probs) for index in range(400)])
     assert abs(np.mean(rates) - true) < 5 * error
@@ -182,7 +184,7 @@ def looked_at(
 ) -> tuple[Draw[Latent], ...]:
     """These scenes as a look scores them."""
     pairs = zip(truth, scores, strict=True)
-    return tuple(replace(one, state=replace(one.state, log_weight=float(score))) for one, score in pairs)
+    return tuple(replace(draw, state=replace(draw.state, log_weight=float(score))) for draw, score in pairs)
 
 
 def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[Latent]]]:
@@ -193,7 +195,7 @@ def rescored(seed: int, share: float) -> tuple[PriorPlan, PriorPlan, list[Draw[L
         TARGET, options(bank=400, seed=seed, further=0, kernel="surrogate"), looked_at(truth, noise)
     )
     draws = [replace(truth[member], index=index) for index, member in enumerate(plan.members)]
-    exact = np.array([one.state.log_weight for one in truth]) + 1e-3 * noise
+    exact = np.array([draw.state.log_weight for draw in truth]) + 1e-3 * noise
     second = plan.rescored(looked_at(truth, exact), draws)
     begin = second.n_before
     draws = draws[:begin] + [replace(truth[k], index=begin + at) for at, k in enumerate(second.members)]
@@ -207,12 +209,12 @@ def test_a_bank_scored_at_another_look_is_sampled_anew_and_nothing_is_rendered_t
     )
     chosen = {int(member) for member in second.initial.members}
     assert chosen <= {*plan.members[: second.n_before], *second.members}
-    said = second.sample(draws)
-    assert [one.z[0] for one in said.draws] == [float(member) for member in second.initial.members]  # type: ignore[index]
-    assert said.how_often.hits == 8 > plan.sample(draws).how_often.hits, (
+    sample = second.sample(draws)
+    assert [draw.z[0] for draw in sample.draws] == [float(member) for member in second.initial.members]  # type: ignore[index]
+    assert sample.how_often.hits == 8 > plan.sample(draws).how_often.hits, (
         "an exact look finds all hits of the bank"
     )
-    assert said.how_often.level == RESCORED_LEVEL > BANK_LEVEL
+    assert sample.how_often.level == RESCORED_LEVEL > BANK_LEVEL
 
 
 @pytest.mark.slow
@@ -221,10 +223,10 @@ def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -
     rates, planted = [], []
     for seed in range(100):
         _, second, draws = rescored(seed, 0.2)
-        said = second.sample(draws).how_often.rate
-        assert isinstance(said, SampledRate)
-        rates.append(said.estimate.value)
-        planted.append(said.count / said.of)
+        proportion = second.sample(draws).how_often.rate
+        assert isinstance(proportion, SampledRate)
+        rates.append(proportion.estimate.value)
+        planted.append(proportion.count / proportion.of)
     for values, is_right in ((rates, True), (planted, False)):
         error = np.std(values, ddof=1) / np.sqrt(len(values))
         assert bool(abs(np.mean(values) - 0.2) < 4.5 * error + 1e-9) is is_right
@@ -234,8 +236,8 @@ def test_the_second_sample_gives_the_right_rate_whatever_the_first_one_chose() -
 def test_the_first_scenes_of_a_sample_stand_for_those_before_the_first_that_is_missing(n: int) -> None:
     """Planted bug: that one, which was chosen but not rendered, counted as outside of the level set."""
     plan, draws = banked(0.5)
-    said = plan.sample(draws[:n])
-    assert said.selection.n == plan.members[n] and said.selection.members.max() < said.selection.n
+    sample = plan.sample(draws[:n])
+    assert sample.selection.n == plan.members[n] and sample.selection.members.max() < sample.selection.n
 
 
 SURE = high_confidence(("a", "b"), "a")

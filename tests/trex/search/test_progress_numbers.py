@@ -54,14 +54,14 @@ def test_a_search_ends_on_what_it_found_and_a_finished_run_shows_it_from_the_sta
 def test_a_session_counts_every_picture_that_the_page_counts(tmp_path: Path, overrides: list[str]) -> None:
     """Planted bug: each step counted once, however many noise draws it took."""
     done, _ = searched(tmp_path, overrides)
-    (made,) = read_sessions(done.folder)
-    assert made.renders == done.results.renders + done.results.cheap
+    (session,) = read_sessions(done.folder)
+    assert session.renders == done.results.renders + done.results.cheap
 
 
 def test_a_session_that_rendered_nothing_does_not_slow_the_run_down_on_its_page(tmp_path: Path) -> None:
     done = run(tmp_path)
-    (made,) = read_sessions(done.folder)
-    idle = f'{{"began": "{made.began}", "seconds": 36000.0, "renders": 0}}\n'
+    (session,) = read_sessions(done.folder)
+    idle = f'{{"began": "{session.began}", "seconds": 36000.0, "renders": 0}}\n'
     with (done.folder / FILE).open("a") as file:
         file.write(idle)
     assert " h " not in _small_print(renew_report(done.folder).report)

@@ -83,15 +83,15 @@ def test_check_says_the_time_and_the_model_as_the_user_named_it(tmp_path: Path) 
 @pytest.mark.parametrize("lead", ladder("reference"))
 def test_whichever_look_leads_the_estimate_is_an_upper_bound(lead: str) -> None:
     """Planted bug: every cheap picture was taken for one at the cheapest look."""
-    asked = check_search(
+    query = check_search(
         parse_query(QUERY, "test", ["render.preset=reference", "render.processes=1", "search.bank=1000"]),
         "scene",
         has_noise=True,
     )
-    most, search = most_pictures(asked), asked.search
-    found = estimate(asked, most.deciding, most.cheap, most.cheap_cpu_s)
+    most, search = most_pictures(query), query.search
+    found = estimate(query, most.deciding, most.cheap, most.cheap_cpu_s)
     scored = 1000 * (CPU_S["sketch"] + (CPU_S[lead] if lead in ("fast", "coarse") else 0.0))
-    inner = search.chains * search.steps * inner_steps(asked, lead) * CPU_S[lead]
+    inner = search.chains * search.steps * inner_steps(query, lead) * CPU_S[lead]
     assert found is not None and found.seconds >= most.deciding * CPU_S["reference"] + scored + inner
 
 
@@ -117,8 +117,8 @@ def test_a_search_with_a_bank_is_never_measured_and_is_not_said_to_be_measured_l
 def test_check_counts_the_large_pictures_that_find_renders_by_default(tmp_path: Path) -> None:
     """Planted bug: most of the time of a short search was not in the estimate."""
     path = write_query(tmp_path, QUERY.replace('preset = "fake"', 'preset = "draft"'))
-    said = trex("check", path).stdout
-    assert "; large pictures of up to 8 hits take about 45 s more (--no-large skips them)" in said
+    text = trex("check", path).stdout
+    assert "; large pictures of up to 8 hits take about 45 s more (--no-large skips them)" in text
     data = json.loads(trex("check", path, "--json").stdout)
     assert data["large_at_most"] == 8
     assert data["large_seconds_at_most_about"] == pytest.approx(8 * (CPU_S["reference"] + BESIDE_S) + START_S)

@@ -42,16 +42,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def n_rendered(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """The number of pictures that the fake renderer has made since the last call."""
-    made: list[Scene] = []
+    scenes: list[Scene] = []
     real = fake_rendering.FakeRenderer.picture_of
 
     def counted(self: fake_rendering.FakeRenderer, scene: Scene) -> Picture:
-        made.append(scene)
+        scenes.append(scene)
         return real(self, scene)
 
     def taken() -> int:
-        n = len(made)
-        made.clear()
+        n = len(scenes)
+        scenes.clear()
         return n
 
     monkeypatch.setattr(fake_rendering.FakeRenderer, "picture_of", counted)
@@ -68,11 +68,11 @@ def differs(suite: Path, preset: str = "fake") -> int:
     """How many pictures, rendered again as the run rendered them, are not the stored ones, byte for byte."""
     batch = only(suite)
     with open_rendered([batch], SuiteLook(preset), processes=1) as opened:
-        made = list(opened.pictures(list(opened.scenes)))
-    stored = [decode_png(batch.read(picture_path(one)), "it") for one in batch.content.scenes]
+        built = list(opened.pictures(list(opened.scenes)))
+    stored = [decode_png(batch.read(picture_path(scene)), "it") for scene in batch.content.scenes]
     return sum(
-        not np.array_equal(np.rint(one * 255).astype(np.uint8), old)
-        for (one,), old in zip(made, stored, strict=True)
+        not np.array_equal(np.rint(array * 255).astype(np.uint8), old)
+        for (array,), old in zip(built, stored, strict=True)
     )
 
 
@@ -105,12 +105,12 @@ def test_a_scene_that_is_stored_with_a_loss_is_noticed(
 
 def test_a_second_run_renders_nothing(suite: Path, n_rendered: Callable[[], int]) -> None:
     n = len(only(suite).content.scenes)
-    code, told = run_json(suite, "--render", "fake")
+    code, message = run_json(suite, "--render", "fake")
     assert code == 0 and n_rendered() == n
-    assert told["look"] == "fake" and told["counts"]["still failing"] == n, "the run's own look"
+    assert message["look"] == "fake" and message["counts"]["still failing"] == n, "the run's own look"
     again = run_json(suite, "--render", "fake")
     assert n_rendered() == 0 and again[1]["scenes"] == [
-        one | {"failed_before": True} for one in told["scenes"]
+        item | {"failed_before": True} for item in message["scenes"]
     ]
     run_json(suite, "--render", "fake-small")
     assert n_rendered() == n, "another look"
@@ -170,9 +170,9 @@ def test_fresh_draws_follow_from_scene_and_seed_alone(suite: Path, n_rendered: C
 
 def test_no_draw_is_one_that_the_search_chose_the_hit_by(suite: Path) -> None:
     for scene in read_scenes(only(suite)).values():
-        mine = {one.noise for seed in range(3) for one in seeded_draws(scene, 8, seed)}
-        assert len(mine) == 24 and not mine & {one.noise for one in (scene, *fresh_draws(scene, 8))}
-        assert {replace(one, noise=scene.noise) for one in seeded_draws(scene, 8, 0)} == {scene}
+        mine = {draw.noise for seed in range(3) for draw in seeded_draws(scene, 8, seed)}
+        assert len(mine) == 24 and not mine & {item.noise for item in (scene, *fresh_draws(scene, 8))}
+        assert {replace(draw, noise=scene.noise) for draw in seeded_draws(scene, 8, 0)} == {scene}
 
 
 class ByBrightness:
@@ -194,8 +194,8 @@ def test_mean_probabilities_decide_and_no_vote() -> None:
     """Two of three pictures say "1", but not surely: the mean says "2"."""
     question = question_of("How many?", ())
     bright, dark = np.ones((2, 3, 3), np.float32), np.zeros((2, 3, 3), np.float32)
-    said = ask_mean(ByBrightness(), [bright, bright, dark], question)
-    assert said.answer == "2" and said.probability == pytest.approx((0.4 + 0.4 + 0.99) / 3, abs=1e-4)
+    output = ask_mean(ByBrightness(), [bright, bright, dark], question)
+    assert output.answer == "2" and output.probability == pytest.approx((0.4 + 0.4 + 0.99) / 3, abs=1e-4)
 
 
 def test_the_mean_of_one_picture_is_its_answer_bit_for_bit(suite: Path) -> None:
@@ -209,21 +209,21 @@ def test_the_mean_of_one_picture_is_its_answer_bit_for_bit(suite: Path) -> None:
 # --- what it is compared with
 
 
-def failing(told: Any) -> list[bool | None]:
-    return [one["failed_before"] for one in told["scenes"]]
+def failing(message: Any) -> list[bool | None]:
+    return [item["failed_before"] for item in message["scenes"]]
 
 
 def test_each_look_is_compared_with_its_own_last_run(suite: Path) -> None:
-    keys = [only(suite).key(one) for one in only(suite).content.scenes]
+    keys = [only(suite).key(scene) for scene in only(suite).content.scenes]
     n = len(keys)
     write_last_run(suite, LastRun("old", dict.fromkeys(keys, False)), SuiteLook("fake"))
-    code, told = run_json(suite)
-    assert code == 0 and failing(told) == [None] * n and told["last_model"] is None
-    code, told = run_json(suite, "--render", "fake-small", "--no-record")
-    assert code == 0 and failing(told) == [None] * n
-    code, told = run_json(suite, "--render", "fake")
-    assert code == 3 and failing(told) == [False] * n and told["last_model"] == "old"
-    assert told["counts"]["newly failing"] == n and told["paired"] is None, (
+    code, message = run_json(suite)
+    assert code == 0 and failing(message) == [None] * n and message["last_model"] is None
+    code, message = run_json(suite, "--render", "fake-small", "--no-record")
+    assert code == 0 and failing(message) == [None] * n
+    code, message = run_json(suite, "--render", "fake")
+    assert code == 3 and failing(message) == [False] * n and message["last_model"] == "old"
+    assert message["counts"]["newly failing"] == n and message["paired"] is None, (
         "this model's failures were selected"
     )
     assert set(json.loads((suite / "last_run.json").read_text())["looks"]) == {"stored", "fake"}
@@ -231,7 +231,9 @@ def test_each_look_is_compared_with_its_own_last_run(suite: Path) -> None:
 
 def test_one_record_for_all_looks_is_noticed(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bug: all looks have one name, so a change of preset looks like a change of the model."""
-    write_last_run(suite, LastRun("old", {only(suite).key(one): False for one in only(suite).content.scenes}))
+    write_last_run(
+        suite, LastRun("old", {only(suite).key(scene): False for scene in only(suite).content.scenes})
+    )
     monkeypatch.setattr(SuiteLook, "name", "stored")
     assert run_json(suite, "--render", "fake")[0] == 3
 

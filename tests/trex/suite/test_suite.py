@@ -55,9 +55,14 @@ def wrong_hits(searched: Path) -> list[ExportItem]:
 def test_every_wrong_hit_is_kept_in_clevrs_layout(searched: Path, suite: Path) -> None:
     wanted, batch = wrong_hits(searched), only(suite)
     assert len(wanted) >= 2
-    assert [(one.truth, one.answer) for one in batch.content.scenes] == [(w.truth, w.answer) for w in wanted]
+    assert [(batch_scene.truth, batch_scene.answer) for batch_scene in batch.content.scenes] == [
+        (w.truth, w.answer) for w in wanted
+    ]
     folder = ClevrFolder(batch.folder, (), CLEVR)
-    assert len([one for one in folder if one.scene is not None]) == len(wanted) and folder.problems == ()
+    assert (
+        len([example for example in folder if example.scene is not None]) == len(wanted)
+        and folder.problems == ()
+    )
     records = list(read_scenes(batch.folder / "scenes" / "CLEVR_found_scenes.json"))
     assert [record.scene for record in records] == [item.scene for item in wanted]
     questions = json.loads((batch.folder / "questions" / "CLEVR_found_questions.json").read_text())[
@@ -81,9 +86,9 @@ def test_a_renamed_batch_is_named_and_not_left_out(suite: Path) -> None:
 def test_the_same_again_adds_nothing(searched: Path, suite: Path, tmp_path: Path) -> None:
     before = tree(suite)
     copy = shutil.copytree(searched, tmp_path / "copy")
-    told = json.loads(trex("suite", "add", searched, copy, searched, "--to", suite, "--json").stdout)
+    message = json.loads(trex("suite", "add", searched, copy, searched, "--to", suite, "--json").stdout)
     n = len(only(suite).content.scenes)
-    assert [(one["new"], one["known"], one["batch"]) for one in told] == [(0, n, None)] * 3
+    assert [(item["new"], item["known"], item["batch"]) for item in message] == [(0, n, None)] * 3
     assert tree(suite) == before
 
 
@@ -115,9 +120,9 @@ def confirm(searched: Path, folder: Path, answers: list[str]) -> Path:
 def test_a_hit_that_a_confirmation_takes_back_is_left_out(searched: Path, tmp_path: Path) -> None:
     hits = wrong_hits(searched)
     path = confirm(searched, tmp_path / "run", [str(hits[0].truth), "10"])
-    told = json.loads(trex("suite", "add", path, "--to", tmp_path / "all", "--json").stdout)[0]
-    assert (told["new"], told["unconfirmed"]) == (len(hits) - 1, 1)
-    assert [one.confirmed for one in only(tmp_path / "all").content.scenes][:1] == [("fast",)]
+    message = json.loads(trex("suite", "add", path, "--to", tmp_path / "all", "--json").stdout)[0]
+    assert (message["new"], message["unconfirmed"]) == (len(hits) - 1, 1)
+    assert [scene.confirmed for scene in only(tmp_path / "all").content.scenes][:1] == [("fast",)]
     assert trex("suite", "add", path, "--to", tmp_path / "few", "--confirmed").exit_code == 0
     (kept,) = only(tmp_path / "few").content.scenes
     assert (kept.answer, kept.confirmed) == (hits[1].answer, ("fast",))
@@ -131,7 +136,7 @@ def test_a_run_that_gives_nothing_is_refused_and_nothing_is_written(
 
     def all_right(folder: RunFolder, edits: bool | None) -> Exported:
         exported = read_items(folder, edits)
-        return replace(exported, items=tuple(replace(one, truth=one.answer) for one in exported.items))
+        return replace(exported, items=tuple(replace(item, truth=item.answer) for item in exported.items))
 
     monkeypatch.setattr("trex.suite.add.read_items", all_right)
     refused(trex("suite", "add", searched, "--to", suite), str(searched), "no hit with a wrong answer")
@@ -157,8 +162,8 @@ class Scripted:
 
     def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         truth, is_right = self.truths.pop(0), self.script.pop(0)
-        said = truth if is_right else next(one for one in ANSWERS if one != truth)
-        row = np.where(np.array(ANSWERS) == said, 0.73, 0.01)
+        text = truth if is_right else next(item for item in ANSWERS if item != truth)
+        row = np.where(np.array(ANSWERS) == text, 0.73, 0.01)
         return np.log(row / row.sum())[None]
 
 
@@ -170,7 +175,7 @@ def ask(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Run the suite with a model that is right and wrong as told, scene by scene."""
 
     def asked(script: list[bool], *options: object) -> tuple[int, Any]:
-        model = Scripted([one.truth for one in only(suite).content.scenes], list(script))
+        model = Scripted([scene.truth for scene in only(suite).content.scenes], list(script))
         monkeypatch.setattr("trex.suite.run.open_model", lambda *_: model)
         result = trex("suite", "run", suite, "--model", "any", "--json", *options)
         return result.exit_code, json.loads(result.stdout)
@@ -178,62 +183,62 @@ def ask(suite: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return asked
 
 
-def counts(told: Any) -> list[int]:
-    return [told["counts"][key] for key in ("newly failing", "still failing", "fixed", "passing")]
+def counts(message: Any) -> list[int]:
+    return [message["counts"][key] for key in ("newly failing", "still failing", "fixed", "passing")]
 
 
 def test_a_model_that_failed_still_fails(suite: Path) -> None:
     """The run's own model, on the stored pictures: the same answers, bit for bit."""
     result = trex("suite", "run", suite, "--model", "fake", "--json")
-    told, scenes = json.loads(result.stdout), only(suite).content.scenes
-    assert result.exit_code == 0 and counts(told) == [0, len(scenes), 0, 0]
-    assert [one["answer"] for one in told["scenes"]] == [one.answer for one in scenes]
-    assert told["paired"] is None
+    message, scenes = json.loads(result.stdout), only(suite).content.scenes
+    assert result.exit_code == 0 and counts(message) == [0, len(scenes), 0, 0]
+    assert [item["answer"] for item in message["scenes"]] == [scene.answer for scene in scenes]
+    assert message["paired"] is None
     assert trex("suite", "run", suite, "--model", "fake", "--strict").exit_code == 3
 
 
 def test_fixed_newly_failing_and_the_paired_test(suite: Path, ask: Ask) -> None:
     n = len(only(suite).content.scenes)
-    code, told = ask([True] * n)
-    assert code == 0 and counts(told) == [0, 0, n, 0]
-    assert told["paired"] is None, "failures that were selected are no comparison"
-    code, told = ask([True] * n)
-    assert code == 0 and counts(told) == [0, 0, 0, n]
-    code, told = ask([False] * n, "--no-record")
-    assert code == 3 and counts(told) == [n, 0, 0, 0]
-    paired = told["paired"]
+    code, message = ask([True] * n)
+    assert code == 0 and counts(message) == [0, 0, n, 0]
+    assert message["paired"] is None, "failures that were selected are no comparison"
+    code, message = ask([True] * n)
+    assert code == 0 and counts(message) == [0, 0, 0, n]
+    code, message = ask([False] * n, "--no-record")
+    assert code == 3 and counts(message) == [n, 0, 0, 0]
+    paired = message["paired"]
     assert (paired["only_first"], paired["only_second"]) == (0, n)
-    groups = len({one.group for one in only(suite).content.scenes})
+    groups = len({scene.group for scene in only(suite).content.scenes})
     assert 1 <= groups == paired["groups"] < n, "hits of one family or chain are related"
     assert paired["p_value"] == pytest.approx(min(1.0, 2 * 0.5**groups))
     assert ask([False] * n)[0] == 3, "without a record it is new again"
-    code, told = ask([False] * n)
-    assert code == 0 and counts(told) == [0, n, 0, 0], "the last run has failed too"
+    code, message = ask([False] * n)
+    assert code == 0 and counts(message) == [0, n, 0, 0], "the last run has failed too"
 
 
 def test_a_run_of_the_model_whose_failures_were_selected_is_no_comparison(suite: Path, ask: Ask) -> None:
     """Planted bug: its failures, recorded as the last run, made any other model significantly better."""
     n = len(only(suite).content.scenes)
     assert trex("suite", "run", suite, "--model", "fake").exit_code == 0
-    code, told = ask([True] * n)
-    assert code == 0 and counts(told) == [0, 0, n, 0] and told["paired"] is None
-    code, told = ask([False, *[True] * (n - 1)])
-    assert told["paired"]["only_second"] == 1
+    code, message = ask([True] * n)
+    assert code == 0 and counts(message) == [0, 0, n, 0] and message["paired"] is None
+    code, message = ask([False, *[True] * (n - 1)])
+    assert message["paired"]["only_second"] == 1
 
 
 def test_related_hits_are_one_case_of_the_test(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: twenty hits of one chain, which all fail or all pass, gave p = 2e-6."""
     batch = only(suite)
-    alike = [replace(one, group=0) for one in batch.content.scenes]
+    alike = [replace(scene, group=0) for scene in batch.content.scenes]
     results = [
-        SceneResult(batch.key(one), "Q?", "1", "2", 0.9, failed_before=False, group=batch.group(one))
-        for one in alike
+        SceneResult(batch.key(scene), "Q?", "1", "2", 0.9, failed_before=False, group=batch.group(scene))
+        for scene in alike
     ]
     done = SuiteRun("new", "old", tuple(results))
     assert done.paired is not None and done.paired.only_second == len(alike) > 5
     assert done.paired_groups == Paired(0, 0, 1, 0) and done.paired_groups.p_value == 1.0
     assert "exact sign test over 1 group of related scenes p = 1." in done.sentences()[1]
-    apart = [replace(one, group=str(number)) for number, one in enumerate(results)]
+    apart = [replace(result, group=str(number)) for number, result in enumerate(results)]
     assert "exact McNemar test p = 0.0" in SuiteRun("new", "old", tuple(apart)).sentences()[1]
 
 
@@ -248,9 +253,9 @@ def test_each_scene_is_compared_with_itself(suite: Path, ask: Ask) -> None:
     """The planted bug of a comparison of totals: one fixed and one broken scene are no change in number."""
     n = len(only(suite).content.scenes)
     ask([True] + [False] * (n - 1))
-    code, told = ask([False, True] + [False] * (n - 2))
-    assert code == 3 and counts(told) == [1, n - 2, 1, 0]
-    keys = [(one["key"], one["change"]) for one in told["scenes"]]
+    code, message = ask([False, True] + [False] * (n - 2))
+    assert code == 3 and counts(message) == [1, n - 2, 1, 0]
+    keys = [(item["key"], item["change"]) for item in message["scenes"]]
     batch = only(suite)
     assert keys[0] == (batch.key(batch.content.scenes[0]), "newly failing")
 
@@ -260,7 +265,11 @@ def test_junit_has_a_case_for_each_scene(suite: Path, ask: Ask, tmp_path: Path) 
     ask([True] + [False] * (n - 1))
     ask([False] * (n - 1) + [True], "--junit", path)
     (cases,) = ElementTree.parse(path).getroot()
-    assert [[one.tag for one in case] for case in cases] == [["failure"], *[["skipped"]] * (n - 2), []]
+    assert [[element.tag for element in case] for case in cases] == [
+        ["failure"],
+        *[["skipped"]] * (n - 2),
+        [],
+    ]
     assert "true answer" in cases[0][0].attrib["message"]
     ask([False] * n, "--junit", path, "--strict")
     (cases,) = ElementTree.parse(path).getroot()
@@ -286,9 +295,9 @@ def test_a_scene_that_was_added_since_is_not_in_the_test(suite: Path, ask: Ask) 
     failed = last["looks"]["stored"]["failed"]
     del failed[next(iter(failed))]
     (suite / "last_run.json").write_text(json.dumps(last))
-    code, told = ask([False] * n)
-    assert code == 3 and counts(told) == [n - 1, 1, 0, 0]
-    assert told["paired"]["only_second"] == n - 1
+    code, message = ask([False] * n)
+    assert code == 3 and counts(message) == [n - 1, 1, 0, 0]
+    assert message["paired"]["only_second"] == n - 1
 
 
 # --- what it does not trust
@@ -405,6 +414,6 @@ def test_an_option_of_other_models_is_refused_and_nothing_is_recorded(suite: Pat
 def test_hits_of_a_mean_over_noise_draws_are_no_failures_of_one_picture(tmp_path: Path) -> None:
     """Planted bug: the stored picture was answered rightly, and the unchanged model was "fixed"."""
     done = run(tmp_path, ["render.noise=2", "search.steps=6"])
-    told = trex("suite", "add", done.folder, "--to", tmp_path / "suite")
-    refused(told, "render.noise = 2", "render.noise=1")
+    result = trex("suite", "add", done.folder, "--to", tmp_path / "suite")
+    refused(result, "render.noise = 2", "render.noise=1")
     assert not (tmp_path / "suite").exists()

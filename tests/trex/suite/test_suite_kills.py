@@ -37,14 +37,14 @@ def moments(calls: Sequence[str], last: int) -> list[int]:
     return sorted({round(k * (n - 1) / (MOMENTS - 1)) for k in range(MOMENTS)} | publish)
 
 
-def check_add(searched: Path, made: Path, folder: Path) -> int:
+def check_add(searched: Path, path: Path, folder: Path) -> int:
     """Kill `trex suite add` at many moments; how many batches were absent. An error if one is half-written."""
 
     def add(suite: Path) -> Callable[[], object]:
         return lambda: trex("suite", "add", searched, "--to", suite)
 
     calls, absent = writing_calls(add(folder / "counted")), 0
-    assert len(calls) > 2 * MOMENTS and tree(folder / "counted") == tree(made)
+    assert len(calls) > 2 * MOMENTS and tree(folder / "counted") == tree(path)
     for at in moments(calls, 10):
         suite = folder / f"killed-{at}"
         assert kill_before(at, add(suite))
@@ -53,7 +53,7 @@ def check_add(searched: Path, made: Path, folder: Path) -> int:
             check_files(batch)
         absent += not batches
         trex_done("suite", "add", searched, "--to", suite)
-        assert tree(suite) == tree(made), at
+        assert tree(suite) == tree(path), at
     return absent
 
 

@@ -55,11 +55,11 @@ def test_a_log_holds_settings_figures_every_step_and_the_page(searched: Path, lo
     with open_run(searched, for_writing=False) as folder:
         results = read_results(folder.manifest, read_draws(folder.draws))
         target = folder.manifest.target
-    told = {(step, name): value for step, row in log.series for name, value in row.items()}
+    values = {(step, name): value for step, row in log.series for name, value in row.items()}
     for draw in results.chains:
-        confidence = told.pop((draw.index, f"confidence.chain_{draw.chain}"))
+        confidence = values.pop((draw.index, f"confidence.chain_{draw.chain}"))
         assert confidence == target.confidence(draw.state.log_probs)
-    assert not told
+    assert not values
     assert {path.name for path in log.files} == {"report.html", "findings.json", "query.toml", "run.json"}
 
 
@@ -122,7 +122,10 @@ def test_mlflow_takes_a_run_and_a_second_time_leaves_one(
     experiment = client.get_experiment_by_name("bayes-trex").experiment_id
     (kept,) = client.search_runs([experiment])
     assert kept.data.params["search.steps"] == "6"
-    assert {one.path for one in client.list_artifacts(kept.info.run_id)} >= {"report.html", "run.json"}
+    assert {artifact.path for artifact in client.list_artifacts(kept.info.run_id)} >= {
+        "report.html",
+        "run.json",
+    }
 
 
 def test_wandb_takes_a_run_offline(searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

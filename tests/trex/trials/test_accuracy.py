@@ -82,9 +82,9 @@ def folder(
         records.append(to_clevr(scenes[index], name, index, split))
         for color in COLORS:
             text = f"How many {color} things are there?"
-            said = says(color, picture.pixels)
+            output = says(color, picture.pixels)
             is_wrong = index < wrong and color == COLORS[0]
-            answer = str((int(said) + 1) % 11) if is_wrong else said
+            answer = str((int(output) + 1) % 11) if is_wrong else output
             questions.append({"image_filename": name, "split": split, "question": text, "answer": answer,
                               "program": program_to_json(parse(text))})  # fmt: skip
     (place / f"scenes/CLEVR_{split}_scenes.json").write_text(json.dumps({"scenes": records}))
@@ -157,8 +157,10 @@ def test_only_clevr_s_own_questions_are_compared(tmp_path: Path) -> None:
 
 def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tmp_path: Path) -> None:
     data = folder(tmp_path / "data", pictures=4)
-    asked = read_folder(data, QuestionOptions(phrased=True))
-    own = [q for picture in asked.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")]
+    asked_folder = read_folder(data, QuestionOptions(phrased=True))
+    own = [
+        q for picture in asked_folder.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")
+    ]
     assert {q.source for q in own} == {"zero_hop", "one_hop"}
     assert all(("relate" in {step.function for step in q.program}) == (q.source == "one_hop") for q in own)
     others = measured("--dataset", data, "--phrased")["others"]
@@ -190,23 +192,23 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = folder(tmp_path / "data")
-    asked: list[int] = []
+    numbers: list[int] = []
     ask, most = verifying.ask, [10]
 
     def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
-        if len(asked) == most[0]:
+        if len(numbers) == most[0]:
             raise KeyboardInterrupt
-        asked.append(1)
+        numbers.append(1)
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(verifying, "ask", counted)
     assert verify("fake", "--dataset", data).exit_code == 130
     (log,) = checks_folder().glob("*.jsonl")
     log.write_bytes(log.read_bytes()[:-20])  # a kill may cut the last line
-    asked.clear()
+    numbers.clear()
     most[0] = 30
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
-    assert len(asked) == 21
+    assert len(numbers) == 21
     assert not list(checks_folder().glob("*.jsonl")), "the next measurement asks anew"
 
 
@@ -215,12 +217,12 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
 ) -> None:
     data = folder(tmp_path / "data")
     whole = measured("--dataset", data, "--published", 0.95)
-    ask, asked, most = verifying.ask, list[int](), [10]
+    ask, numbers, most = verifying.ask, list[int](), [10]
 
     def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
-        if len(asked) == most[0]:
+        if len(numbers) == most[0]:
             raise KeyboardInterrupt
-        asked.append(1)
+        numbers.append(1)
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(verifying, "ask", counted)
@@ -230,10 +232,10 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
     row = json.loads(lines[3])
     row["answers"][0] = "9" if row["answers"][0] != "9" else "8"
     log.write_bytes(b"".join([*lines[:3], json.dumps(row).encode() + b"\n", *lines[4:]]))
-    asked.clear()
+    numbers.clear()
     most[0] = 30
     assert measured("--dataset", data, "--published", 0.95) == whole
-    assert len(asked) == 30 - 3, "and so are those after it"
+    assert len(numbers) == 30 - 3, "and so are those after it"
 
 
 def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
@@ -241,20 +243,20 @@ def test_two_measurements_of_the_same_weights_do_not_take_each_other_s_answers(
 ) -> None:
     """One that ends forgets its own answers, not those of another that was stopped half-way."""
     data, other = folder(tmp_path / "data", pictures=6), folder(tmp_path / "other", pictures=3, seed=1)
-    ask, asked = verifying.ask, list[int]()
+    ask, numbers = verifying.ask, list[int]()
 
     def stops(model, pixels, questions):  # type: ignore[no-untyped-def]
-        asked.append(1)
-        if len(asked) == 4:
+        numbers.append(1)
+        if len(numbers) == 4:
             raise KeyboardInterrupt
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(verifying, "ask", stops)
     assert verify("fake", "--dataset", data).exit_code == 130
     measured("--dataset", other)
-    asked[:] = [1] * 10
+    numbers[:] = [1] * 10
     measured("--dataset", data)
-    assert len(asked) == 10 + 3
+    assert len(numbers) == 10 + 3
 
 
 def test_a_question_that_it_cannot_read_counts_as_wrong(
@@ -390,15 +392,15 @@ def test_only_tensors_and_hashes_of_files_identify_a_model() -> None:
     def even(pictures: np.ndarray, question: Question) -> np.ndarray:  # type: ignore[type-arg]
         return np.full((len(pictures), 28), 1 / 28)
 
-    asked = Question("How many cubes are there?", ())
+    request = Question("How many cubes are there?", ())
     known = [
         UserModel("m", lambda _: Layered()),
         AdaptedModel("m", even, "0123", is_hashed=True),
         fake(),
     ]
     unknown = [UserModel("m", lambda _: Bare()), AdaptedModel("https://m", even, "https://m")]
-    assert [is_known_by_weights(model.bind(asked)) for model in known] == [True] * 3
-    assert [is_known_by_weights(model.bind(asked)) for model in unknown] == [False] * 2
+    assert [is_known_by_weights(model.bind(request)) for model in known] == [True] * 3
+    assert [is_known_by_weights(model.bind(request)) for model in unknown] == [False] * 2
 
 
 def test_weights_are_told_apart_from_questions() -> None:

@@ -107,23 +107,23 @@ def confirmed(path: Path) -> Confirmation:
 def found_scenes(path: Path) -> list[Scene]:
     with open_run(path, for_writing=False) as folder:
         found = read_results(folder.manifest, read_draws(folder.draws)).found
-    return [one.record.scene for one in found]
+    return [hit.record.scene for hit in found]
 
 
 def test_each_scene_is_rendered_once_and_asked_the_same(path: Path, renderer: Elsewhere) -> None:
     result = confirm_hits(path, "--top", 3)
     assert result.exit_code == 0, result.output
-    made = confirmed(path)
+    confirmation = confirmed(path)
     assert renderer.rendered == found_scenes(path)[:3]
-    assert (made.size, made.asked, len(made.scenes)) == (SIZE, 3, 3)
+    assert (confirmation.size, confirmation.asked, len(confirmation.scenes)) == (SIZE, 3, 3)
     with open_run(path, for_writing=False) as folder:
         plan = make_plan(folder.manifest.query, path)
         kept = {record.picture: record for record in read_draws(folder.draws) if record.picture}
-    for scene, again in zip(made.scenes, FakeRenderer(*SIZE).render(renderer.rendered), strict=True):
+    for scene, again in zip(confirmation.scenes, FakeRenderer(*SIZE).render(renderer.rendered), strict=True):
         assert scene.before.log_probs == kept[scene.before.picture].log_probs
-        asked = plan.bound.log_probs(again.pixels[None].astype(np.float32) / np.float32(255.0))[0]
-        assert scene.after.log_probs == tuple(asked)
-        assert scene.after.is_hit == plan.target.is_hit(asked)
+        request = plan.bound.log_probs(again.pixels[None].astype(np.float32) / np.float32(255.0))[0]
+        assert scene.after.log_probs == tuple(request)
+        assert scene.after.is_hit == plan.target.is_hit(request)
         assert (path / "pictures" / f"{scene.after.picture}.png").is_file()
 
 
@@ -145,7 +145,7 @@ def test_scenes_that_look_otherwise_are_counted_as_such(
     put(monkeypatch, Elsewhere(changed=[scenes[1]]))
     assert confirm_hits(path, "--top", 3).exit_code == 0
     planted = confirmed(path)
-    assert [one.after.answer for one in planted.scenes][1] == "0"
+    assert [item.after.answer for item in planted.scenes][1] == "0"
     assert not planted.scenes[1].after.is_hit
     unasked = replace(planted.scenes[1], truth=NO_ANSWER)
     assert unasked.verdict == LEAVES and not unasked.is_wrong  # right or wrong is not said of it
@@ -158,12 +158,12 @@ def test_the_sentence_counts_and_its_interval_is_clopper_and_pearson_s(
     path: Path, renderer: Elsewhere
 ) -> None:
     assert confirm_hits(path, "--top", 3).exit_code == 0
-    made = confirmed(path)
-    n = stay(made.scenes).count
+    confirmation = confirmed(path)
+    n = stay(confirmation.scenes).count
     low, high = clopper_pearson(n, 3)
-    assert stay(made.scenes).interval == (low, high)
-    said = sentences(made.scenes, PRESET, 5)
-    assert f"{n} of 3" in said[0] and "2 of 5 are not rendered yet" in said[0]
+    assert stay(confirmation.scenes).interval == (low, high)
+    texts = sentences(confirmation.scenes, PRESET, 5)
+    assert f"{n} of 3" in texts[0] and "2 of 5 are not rendered yet" in texts[0]
 
 
 def test_a_stopped_command_goes_on_and_ends_as_an_unbroken_one(
@@ -192,7 +192,7 @@ def test_runs_take_turns(path: Path, searched: Path, tmp_path: Path, monkeypatch
     assert (len(confirmed(path).scenes), len(confirmed(other).scenes)) == (2, 1)
     put(monkeypatch, Elsewhere())
     result = confirm_hits(path, other, "--top", 3, "--json")
-    assert [len(one["scenes"]) for one in json.loads(result.stdout)["runs"]] == [3, 3]
+    assert [len(load["scenes"]) for load in json.loads(result.stdout)["runs"]] == [3, 3]
 
 
 def test_a_model_that_says_otherwise_of_the_kept_picture_is_refused(
@@ -311,4 +311,4 @@ def test_each_share_has_its_own_denominator() -> None:
     wrong, stays = still_wrong(SCENES), stay(SCENES)
     assert (stays.count, stays.of) == (3, 7)
     assert (wrong.count, wrong.of) == (2, 3)
-    assert [one.verdict for one in SCENES] == [STAYS, WRONG, RIGHT, STAYS, WRONG, STAYS, LEAVES]
+    assert [confirmed.verdict for confirmed in SCENES] == [STAYS, WRONG, RIGHT, STAYS, WRONG, STAYS, LEAVES]

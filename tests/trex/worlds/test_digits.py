@@ -40,7 +40,7 @@ def test_a_run_is_kept_reported_and_gone_on_with(tmp_path: Path) -> None:
     first = json.loads(whole.splitlines()[0])
     assert len(first["z"]) == 5 and "scene" not in first and first["visible"] == []
     found = done.results.found
-    assert found and all(one.truth is None and one.is_wrong is None for one in found)
+    assert found and all(hit.truth is None and hit.is_wrong is None for hit in found)
     picture = np.asarray(Image.open(done.folder / "pictures" / f"{found[0].record.picture}.png"))
     assert picture.shape == (28, 28) and picture.dtype == np.uint8
     assert not list((done.folder / "pictures").glob("*.mask.png"))
@@ -63,7 +63,7 @@ def baseline_of(done: Outcome) -> Baseline:
 def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_path: Path) -> None:
     done = search(tmp_path, ["generator.without=4", "answer=4"])
     assert done.manifest.facts.trained_on == tuple("012356789")
-    assert done.results.found and all(one.is_wrong for one in done.results.found)
+    assert done.results.found and all(hit.is_wrong for hit in done.results.found)
     html = done.report.read_text()
     assert "failure by construction" in html and "trained without 4" in html
     assert "the answer is wrong" in html
@@ -71,7 +71,7 @@ def test_a_class_that_the_decoder_never_saw_is_a_failure_by_construction(tmp_pat
     assert beside.mistakes == len(done.results.found)  # as the report says; not "0 true mistakes"
     other = search(tmp_path, ["generator.without=4"], "other")
     assert attach_runs([baseline_of(other)], [other.folder])[0].beside[0].mistakes is None
-    assert not any(one.is_wrong for one in other.results.found)
+    assert not any(hit.is_wrong for hit in other.results.found)
     assert not other.results.remarks
 
 
@@ -108,7 +108,7 @@ def test_an_answer_that_is_no_class_of_the_data_set_is_not_called_wrong(tmp_path
             progress=False,
             **keywords,
         )
-        assert run.results.found and all(one.is_wrong is None for one in run.results.found)
+        assert run.results.found and all(hit.is_wrong is None for hit in run.results.found)
         assert not run.results.remarks
 
 

@@ -37,7 +37,9 @@ def test_no_summary_depends_on_the_order_of_the_objects(seed: int) -> None:
     order = np.random.default_rng(seed).permutation(5)
     shuffled = replace(SCENE, objects=tuple(SCENE.objects[i] for i in order))
     assert values(shuffled) == pytest.approx(values(SCENE), rel=1e-12)
-    planted = [np.hypot(one.x, one.y) for one in (SCENE.objects[0], shuffled.objects[0])]  # of one slot
+    planted = [
+        np.hypot(scene_object.x, scene_object.y) for scene_object in (SCENE.objects[0], shuffled.objects[0])
+    ]  # of one slot
     assert order[0] == 0 or planted[0] != planted[1]
 
 

@@ -60,8 +60,8 @@ def test_it_reaches_a_mass_of_about_a_thousandth_where_most_plain_chains_of_the_
         smc = raised(seed)
         plain = list(rounds(SAMPLER.kernel(TARGET), begin(seed), ROUNDS))
         assert rendered(smc) <= rendered(plain)
-        assert np.mean([hits(one) for one in smc[-10:]]) > 0.8
-        assert np.mean([hits(one) for one in plain[-10:]]) < 0.5
+        assert np.mean([hits(checkpoint) for checkpoint in smc[-10:]]) > 0.8
+        assert np.mean([hits(checkpoint) for checkpoint in plain[-10:]]) < 0.5
 
 
 def exact_mean() -> float:
@@ -79,7 +79,7 @@ def exact_mean() -> float:
 def test_draws_after_warmup_are_the_targets_and_those_before_are_not() -> None:
     kept, planted = [], []
     for seed in range(20, 36):
-        every = [draw for one in raised(seed) for draw in one.draws]
+        every = [draw for checkpoint in raised(seed) for draw in checkpoint.draws]
         kept.append(np.mean([draw.z[0] for draw in every if not draw.is_warmup]))  # type: ignore[index]
         planted.append(np.mean([draw.z[0] for draw in every]))  # type: ignore[index]
     assert stats.ttest_1samp(kept, exact_mean()).pvalue > ALPHA
@@ -87,7 +87,7 @@ def test_draws_after_warmup_are_the_targets_and_those_before_are_not() -> None:
 
 
 def records(done: list[Checkpoint[Latent]]) -> list[Record]:
-    return [row for one in done for row in round_records("chain", one, TARGET, lambda _: "")]
+    return [row for checkpoint in done for row in round_records("chain", checkpoint, TARGET, lambda _: "")]
 
 
 def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states() -> None:
@@ -97,8 +97,10 @@ def test_every_round_resumes_from_its_checkpoint_and_its_records_give_the_states
         (then,) = list(SAMPLER(TARGET, replace(whole[at], states=states), at + 2))
         assert records([then]) == records([whole[at + 1]])
     rebuilt = chain_draws(records(whole), "chain", first.states, 0)
-    made = sorted((draw for one in whole for draw in one.draws), key=lambda draw: (draw.chain, draw.index))
-    assert [(d.z.tolist(), d.is_warmup) for d in rebuilt] == [(d.z.tolist(), d.is_warmup) for d in made]  # type: ignore[union-attr]
+    built = sorted(
+        (draw for checkpoint in whole for draw in checkpoint.draws), key=lambda draw: (draw.chain, draw.index)
+    )
+    assert [(d.z.tolist(), d.is_warmup) for d in rebuilt] == [(d.z.tolist(), d.is_warmup) for d in built]  # type: ignore[union-attr]
 
 
 def test_resampling_draws_other_numbers_than_any_particle() -> None:
@@ -119,7 +121,7 @@ def test_a_copy_descends_from_the_start_of_the_particle_that_it_copies() -> None
     levels = 0
     for before, after in pairwise(raised(3)):
         if "resampled" in after.draws[0].figures:
-            assert all(one in lines(before) for one in lines(after))
+            assert all(line in lines(before) for line in lines(after))
             levels += 1
         else:
             assert [line for _, line in lines(after)] == [line for _, line in lines(before)]
@@ -151,7 +153,7 @@ def test_a_search_by_smc_finds_and_counts_what_it_rendered(done: Outcome) -> Non
     assert found.found and not any(hit.record.is_copy for hit in found.found)
     assert found.renders == sum(bool(row.log_probs) for row in rows) - len(copies)
     assert found.proposals == 12 * 45 - len(copies)
-    (sentence,) = (one for one in found.checks if one.startswith("SMC: "))
+    (sentence,) = (check for check in found.checks if check.startswith("SMC: "))
     assert (
         "12 particles rose to the target through" in sentence and "One run's mass is no estimate" in sentence
     )
@@ -175,7 +177,7 @@ def test_a_cut_run_resumes_to_the_same_bytes(share: float, done: Outcome, tmp_pa
 def test_too_little_time_is_said_and_nothing_is_kept_as_a_sample(tmp_path: Path) -> None:
     found = run(tmp_path, [*SMC, "search.steps=6", "answer=9"]).results
     assert not by_chain(found.chains)
-    assert any("not the target, so that no draw stands for it" in one for one in found.checks)
+    assert any("not the target, so that no draw stands for it" in check for check in found.checks)
 
 
 def test_particles_of_few_starts_are_no_sample_however_well_they_agree() -> None:

@@ -65,13 +65,13 @@ def test_the_reported_rate_is_the_closed_form(done: Outcome) -> None:
 
 def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(done: Outcome) -> None:
     found = done.results.found
-    assert found and all(one.truth is None and one.is_wrong is None for one in found)
-    assert len({identity(one.record.z) for one in found}) == len(found)
+    assert found and all(hit.truth is None and hit.is_wrong is None for hit in found)
+    assert len({identity(hit.record.z) for hit in found}) == len(found)
     html, page = done.report.read_text(), read_page(done.report)
     assert "How far out is it?" in page.text and "dots that tests.worlds.toy_disk:disk draws" in page.text
-    said = page.text.split("Distinct pictures")[1].split("Do it again")[0]
+    text = page.text.split("Distinct pictures")[1].split("Do it again")[0]
     for word in ("true answer", "wrong answers", "scene", "right answers"):
-        assert word not in said.lower(), word
+        assert word not in text.lower(), word
     assert "the answer is" not in page.text
     assert 'class="small-picture"' in html
 
@@ -211,8 +211,8 @@ def test_a_common_target_gets_as_many_further_draws_as_its_first_rate_says(tmp_p
     done = search(tmp_path, *COMMON)
     how, target = done.results.how_often, done.manifest.target
     scored = [draw.state for draw in done.results.prior]
-    hits = [target.is_hit(one.log_probs) for one in scored]
-    weights = np.exp([one.log_weight - target.log_peak for one in scored])
+    hits = [target.is_hit(state.log_probs) for state in scored]
+    weights = np.exp([state.log_weight - target.log_peak for state in scored])
     first, ess = sum(hits[:3000]), float(weights[:3000].sum() ** 2 / (weights[:3000] ** 2).sum())
     further = math.ceil(SPARE * MIN_ESS * max(1.0, first / ess) / (first / 3000))
     assert (how.n, how.hits) == (further, sum(hits[3000:])) and len(hits) == 3000 + further

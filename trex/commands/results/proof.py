@@ -43,7 +43,7 @@ def prove_searches(
     unknown = sorted(set(seeds) - models.keys())
     if unknown:
         raise InputError(f"seed {unknown[0]} chose no model; those that did: {sorted(models)}")
-    if any(one.partition("=")[0].strip() == MODEL for one in overrides):
+    if any(override.partition("=")[0].strip() == MODEL for override in overrides):
         raise InputError(f"--set {MODEL} is not possible: the models of the repair are asked")
     place = folder.path / PROOF / RUNS / key[:8]
     make_folder(place)
@@ -105,10 +105,10 @@ def _row(key: str, query: str, seed: int, before: Outcome, after: Outcome) -> Se
     )
 
 
-def _said(one: Outcome) -> Searched:
-    results = one.results
+def _said(outcome: Outcome) -> Searched:
+    results = outcome.results
     return Searched(
-        run=one.folder.name,
+        run=outcome.folder.name,
         ending=results.ending,
         found=len(results.found),
         families=results.families.count,
@@ -123,4 +123,4 @@ def _in_level_set(found: Sequence[Hit], run: Path) -> int:
         return 0
     with open_run(run, for_writing=True) as folder, open_world(folder) as world:
         scored = world.scorer.score([hit.record.z for hit in found])
-        return sum(folder.manifest.target.is_hit(one.log_probs) for one in scored)
+        return sum(folder.manifest.target.is_hit(item.log_probs) for item in scored)

@@ -33,14 +33,14 @@ LONGEST = 2000  # characters of an error
 class Guarded(TyperGroup):
     """Commands whose errors end in one clear line on standard error, even if standard streams are closed."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> object:
+    def main(self, args: Sequence[str] | None = None, *remaining: Any, **options: Any) -> object:
         """Runs a command and maps errors to exit codes."""
         hold_streams()
         prepare_packages()
         _refuse_undecodable(sys.argv[1:] if args is None else args)
         METER.take()  # what this process asked before the command is not the command's
         try:
-            return super().main(args, *rest, **options)
+            return super().main(args, *remaining, **options)
         finally:
             _tell_cost()
             error = flush_result()
@@ -91,9 +91,9 @@ def _refuse_undecodable(words: Sequence[str]) -> None:
 
 def _tell_cost() -> None:
     """What chat servers were asked, if any: also when a command fails or is stopped, for it is paid for then, too."""
-    said = METER.take().said
-    if said:
-        sys.stderr.write(f"{said}\n")
+    text = METER.take().said
+    if text:
+        sys.stderr.write(f"{text}\n")
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,10 @@ Sample = tuple[Mapping[str, str], float]
 def metrics(snapshot: Overview) -> str:
     """All counters and gauges in the text format."""
     workers = [(farm, worker) for farm in snapshot.farms for worker in farm.workers]
-    each = [({"farm": farm.owner, "worker": one.place, "host": one.host}, one) for farm, one in workers]
+    each = [
+        ({"farm": farm.owner, "worker": status.place, "host": status.host}, status)
+        for farm, status in workers
+    ]
     farms = [({"farm": farm.owner}, farm) for farm in snapshot.farms]
     families = [
         _family("trex_queue_entries", "gauge", "Entries of the queue by state.",
@@ -23,13 +26,13 @@ def metrics(snapshot: Overview) -> str:
         _family("trex_renders_per_second", "gauge", "Recent renders per second of all running queries.",
                 [({}, snapshot.renders_per_s)]),
         _family("trex_renders_total", "counter", "Renders by a worker since it started.",
-                [(labels, one.renders) for labels, one in each]),
+                [(labels, status.renders) for labels, status in each]),
         _family("trex_segments_total", "counter", "Segments that a worker has finished since it started.",
-                [(labels, one.segments) for labels, one in each]),
+                [(labels, status.segments) for labels, status in each]),
         _family("trex_worker_restarts_total", "counter", "Restarts of a worker.",
-                [(labels, one.restarts) for labels, one in each]),
+                [(labels, status.restarts) for labels, status in each]),
         _family("trex_worker_memory_bytes", "gauge", "Resident memory of a worker and its child processes.",
-                [(labels, one.memory_mib * 2**20) for labels, one in each]),
+                [(labels, status.memory_mib * 2**20) for labels, status in each]),
         _family("trex_lost_segments_total", "counter", "Segments that were repeated because their worker was lost.",
                 [(labels, farm.lost_segments) for labels, farm in farms]),
     ]  # fmt: skip

@@ -81,17 +81,17 @@ class Rows:
         yield table
 
 
-def fitting_widths(rows: Sequence[Mapping[str, str]], room: int) -> dict[str, int]:
+def fitting_widths(rows: Sequence[Mapping[str, str]], number: int) -> dict[str, int]:
     """The columns that fit into this many characters, in order, each with its width."""
     found: dict[str, int] = {}
     for column in ORDER:
         longest = max(map(cell_len, [column, *(row[column] for row in rows)]))
         wanted = min(longest, TEXT_WIDTHS.get(column, longest))
-        width = min(wanted, room)
+        width = min(wanted, number)
         if width < min(wanted, MIN_WIDTHS.get(column, wanted)):
             continue
         found[column] = width
-        room -= width + GAP
+        number -= width + GAP
     return found
 
 
@@ -132,5 +132,5 @@ def where(row: Row) -> str:
 
 
 def _farm(farm: FarmStatus) -> Text:
-    workers = [f"{one.name} {one.entry[:SHORT] or 'idle'}" for one in farm.workers]
+    workers = [f"{worker.name} {worker.entry[:SHORT] or 'idle'}" for worker in farm.workers]
     return Text(escaped(f"{farm.owner}: {', '.join(workers)}"))

@@ -24,7 +24,7 @@ WORKER_COLUMNS = ("worker", "host", "works on", "segments", "renders", "restarts
 
 def queue_page(runs: Path, snapshot: Overview, state: str, number: int) -> str | None:
     """A page of the queue, one state or all, `number` counted from 1; None if there is no such page."""
-    states: list[State] = [one for one in STATES if one == state]
+    states: list[State] = [text for text in STATES if text == state]
     if (state and not states) or number < 1:
         return None
     total = snapshot.counts.get(state, 0) if state else sum(snapshot.counts.values())
@@ -76,13 +76,13 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
     shown = described(runs, items[(number - 1) * PER_PAGE : number * PER_PAGE])
     rows = [
         {
-            "item": one,
-            "question": one.question,
-            "ending": one.ending,
-            "best": "" if one.best is None else f"{one.best:.3f}",
-            "href": f"/files/{quote(one.page)}" if one.page else "",
+            "item": item,
+            "question": item.question,
+            "ending": item.ending,
+            "best": "" if item.best is None else f"{item.best:.3f}",
+            "href": f"/files/{quote(item.page)}" if item.page else "",
         }
-        for one in shown
+        for item in shown
     ]
     return page(
         "serve_all.html", {"rows": rows, "total": len(items) or "nothing", "number": number, "pages": pages}
@@ -97,16 +97,16 @@ def live_json(snapshot: Overview) -> str:
 def _live(snapshot: Overview) -> dict[str, object]:
     workers = [
         (
-            one.name,
-            one.host,
-            one.entry or "idle",
-            one.segments,
-            one.renders,
-            one.restarts,
-            f"{one.memory_mib:.0f}",
+            worker.name,
+            worker.host,
+            worker.entry or "idle",
+            worker.segments,
+            worker.renders,
+            worker.restarts,
+            f"{worker.memory_mib:.0f}",
         )
         for farm in snapshot.farms
-        for one in farm.workers
+        for worker in farm.workers
     ]
     return {
         "headline": headline(snapshot),

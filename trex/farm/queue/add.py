@@ -56,7 +56,7 @@ def add(runs: Path, requests: Sequence[QueueRequest], priority: int, now: float)
     with transaction(runs) as db:
         earlier = {entry_id: find_entry(db, entry_id) for entry_id in by_id}
         added = [_added(entry_id, earlier[entry_id], folders, new_by_id) for entry_id in by_id]
-        to_insert = [one.entry for one in added if one.entry is not earlier[one.entry.id]]
+        to_insert = [item.entry for item in added if item.entry is not earlier[item.entry.id]]
         db.executemany(
             "DELETE FROM entries WHERE id = ?", [(entry.id,) for entry in to_insert]
         )  # entries whose folders were deleted

@@ -95,7 +95,7 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
         check_states(entries, "cancelled", OPEN, "trex queue clean removes ended entries from the list")
-        folders = [run_path(runs, one) for one in entries]
+        folders = [run_path(runs, entry) for entry in entries]
         marked: list[Path] = []
         try:
             for folder in folders:
@@ -106,7 +106,7 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
                 clear_marks(folder)
             raise
         fields = "state = 'cancelled', owner = NULL, expires = NULL, ended = ?"
-        return [_update(db, one.id, fields, now) for one in entries]
+        return [_update(db, entry.id, fields, now) for entry in entries]
 
 
 def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
@@ -114,10 +114,10 @@ def retry(runs: Path, ids: Sequence[str]) -> list[Entry]:
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
         check_states(entries, "retried", ENDED, "drop its ID from the command")
-        for folder in [run_path(runs, one) for one in entries]:
+        for folder in [run_path(runs, entry) for entry in entries]:
             clear_marks(folder)
         fields = "state = 'queued', attempts = 0, began = NULL, ended = NULL, why = ''"
-        return [_update(db, one.id, fields) for one in entries]
+        return [_update(db, entry.id, fields) for entry in entries]
 
 
 def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
@@ -127,10 +127,10 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
         check_states(
             entries, "reprioritized", OPEN, "trex queue retry queues failed and cancelled entries again"
         )
-        folders = [run_path(runs, one) for one in entries]
+        folders = [run_path(runs, entry) for entry in entries]
         for path, queued in [(path, read_queued(path)) for path in folders]:
             mark_priority(path, queued, priority)
-        return [_update(db, one.id, "priority = ?", priority) for one in entries]
+        return [_update(db, entry.id, "priority = ?", priority) for entry in entries]
 
 
 def remove(runs: Path, ended: Entry, delete: Callable[[Path], None] | None = None) -> bool:
@@ -186,7 +186,7 @@ def counts(runs: Path) -> dict[str, int]:
 def insert(db: sqlite3.Connection, new: Sequence[Entry]) -> None:
     """Insert entries; the caller owns the transaction."""
     names = Entry.__slots__
-    rows = [tuple(getattr(one, name) for name in names) for one in new]
+    rows = [tuple(getattr(entry, name) for name in names) for entry in new]
     marks = ", ".join("?" * len(names))
     db.executemany(f"INSERT INTO entries ({', '.join(names)}) VALUES ({marks})", rows)
 
@@ -206,11 +206,11 @@ def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
 
 
 def _leased(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
-    one = find_entry(db, entry_id)
-    if one is None or one.state != "running" or one.owner != owner:
-        now = "gone" if one is None else f"{one.state}{f' by {one.owner}' if one.owner else ''}"
+    entry = find_entry(db, entry_id)
+    if entry is None or entry.state != "running" or entry.owner != owner:
+        now = "gone" if entry is None else f"{entry.state}{f' by {entry.owner}' if entry.owner else ''}"
         raise LeaseLost(f"{owner} no longer holds entry {entry_id}, which is {now}; its draws are kept")
-    return one
+    return entry
 
 
 def _update(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:

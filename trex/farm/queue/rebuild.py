@@ -41,7 +41,7 @@ def rebuild(runs: Path) -> Rebuilt:
     moved_to = None if _is_sound(runs) else _move_away(runs)
     with transaction(runs) as db:
         found, skipped = _read_entries(runs)  # in here: a change that came between would be undone
-        entries = [_with_history(one, find_entry(db, one.id)) for one in found]
+        entries = [_with_history(entry, find_entry(db, entry.id)) for entry in found]
         db.execute("DELETE FROM entries")
         insert(db, entries)
     return Rebuilt(tuple(entries), tuple(skipped), moved_to)

@@ -73,9 +73,9 @@ def queue_requests(
         )
     planned: dict[str, Planned] = {}
     return [
-        one
+        request
         for path in files
-        for one in _of_file(Path(os.path.realpath(path)), path, settings, swept, planned)
+        for request in _of_file(Path(os.path.realpath(path)), path, settings, swept, planned)
     ]
 
 
@@ -88,7 +88,7 @@ def _of_file(
 ) -> list[QueueRequest]:
     text = read_text(named)
     table = parse_table(text, str(named))
-    made = []
+    requests = []
     for values in swept:
         overrides = (*settings, *values)
         query = query_in(table, str(named), overrides)
@@ -98,8 +98,8 @@ def _of_file(
             planned[key] = _planned(query, source.parent, " ".join([str(named), *overrides]))
         content = f"{query.search.seed} {planned[key].content}"
         entry_id = hashlib.sha256(content.encode()).hexdigest()[:16]
-        made.append(QueueRequest(entry_id, source, text, overrides, planned[key].question, query))
-    return made
+        requests.append(QueueRequest(entry_id, source, text, overrides, planned[key].question, query))
+    return requests
 
 
 def _planned(query: Query, query_dir: Path, named: str) -> Planned:

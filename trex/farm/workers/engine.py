@@ -78,10 +78,14 @@ class FarmEngine:
 
     def _reassembly(self, what: Independent, begin: int) -> DrawReassembly:
         """The reassembly of these draws: that of an earlier request, unless it was withdrawn."""
-        earlier = [one for one in self._reassemblies if isinstance(one, DrawReassembly) and one.is_of(what)]
+        earlier = [
+            draw_reassembly
+            for draw_reassembly in self._reassemblies
+            if isinstance(draw_reassembly, DrawReassembly) and draw_reassembly.is_of(what)
+        ]
         if what.zs is None and earlier:
             return earlier[0]
-        self._reassemblies = [one for one in self._reassemblies if one not in earlier]
+        self._reassemblies = [item for item in self._reassemblies if item not in earlier]
         reassembly = DrawReassembly(self._run, what, begin, SCENES)
         self._reassemblies.append(reassembly)
         return reassembly

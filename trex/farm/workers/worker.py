@@ -192,9 +192,9 @@ def memory_mib(pid: int | None = None) -> float:
     """Resident memory of a process and all its descendants in MiB; 0 if the system does not report it."""
     pids, found = [pid or os.getpid()], 0.0
     while pids:
-        one = pids.pop()
-        found += _resident_mib(one)
-        pids += children(one)
+        number = pids.pop()
+        found += _resident_mib(number)
+        pids += children(number)
     return found
 
 

@@ -30,28 +30,28 @@ def prove_official(folder: Folder, dataset: Path, progress: Progress) -> Officia
     InputError for a folder without answered questions; RunError if the correction is not finished.
     """
     key, models = correction_key(folder), chosen_models(folder)
-    asked = read_folder(dataset, OPTIONS)
+    asked_folder = read_folder(dataset, OPTIONS)
     tally = Tally()
-    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked, tally)
+    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked_folder, tally)
     rows: list[Compared] = []
     for done, (seed, path) in enumerate(models.items()):
         progress("models asked about official pictures", done, len(models))
-        rows.append(official_row(seed, _right(load_percept(path).percept, asked, None), before))
+        rows.append(official_row(seed, _right(load_percept(path).percept, asked_folder, None), before))
     progress("models asked about official pictures", len(models), len(models))
-    notes = (*asked.notes, *tally.sentences)
+    notes = (*asked_folder.notes, *tally.sentences)
     found = OfficialProof(
-        corrected=key, dataset=asked.name, pictures=len(asked.pictures), rows=rows, notes=notes
+        corrected=key, dataset=asked_folder.name, pictures=len(asked_folder.pictures), rows=rows, notes=notes
     )
     make_folder(folder.path / PROOF)
-    write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(asked)}.json", found)
+    write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(asked_folder)}.json", found)
     return found
 
 
-def _digest(asked: AskedFolder) -> str:
+def _digest(folder: AskedFolder) -> str:
     """Names a data set by its questions, so that what one shows is not replaced by another."""
     lines = [
-        asked.name,
-        *(f"{each.split}/{each.name} {q.text} {q.answer}" for each in asked.pictures for q in each.asked),
+        folder.name,
+        *(f"{each.split}/{each.name} {q.text} {q.answer}" for each in folder.pictures for q in each.asked),
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
@@ -74,10 +74,10 @@ def official_row(seed: int, after: list[Flags], before: list[Flags]) -> Compared
     return compared(seed, BEFORE, TEST, flags, clusters)
 
 
-def _right(percept: Percept, asked: AskedFolder, tally: Tally | None) -> list[Flags]:
+def _right(percept: Percept, folder: AskedFolder, tally: Tally | None) -> list[Flags]:
     """Of each picture's questions, which the model answers rightly."""
     model, found = PerceptModel(percept), []
-    for picture in asked.pictures:
+    for picture in folder.pictures:
         answers = answers_to(model, read_pixels(picture.path, picture.images, tally), picture.asked)
         right = [is_same(answer, q.answer) for answer, q in zip(answers, picture.asked, strict=True)]
         found.append(np.array(right, np.bool_))

@@ -162,8 +162,8 @@ class Proof:
         """What was measured beyond the correction's own tests, and what was not."""
         missing = [] if self.officials else ["official pictures (--dataset)"]
         missing += [] if self.searches else ["a new search (--query)"]
-        rest = [f"Not measured: {' and '.join(missing)}; {COMMAND} does that."] if missing else []
-        return [*(each.words for each in self.officials), *(each.words for each in self.searches), *rest]
+        texts = [f"Not measured: {' and '.join(missing)}; {COMMAND} does that."] if missing else []
+        return [*(each.words for each in self.officials), *(each.words for each in self.searches), *texts]
 
     @property
     def document(self) -> dict[str, JsonValue]:

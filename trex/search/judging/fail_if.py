@@ -69,8 +69,8 @@ def parse_fail_if(text: str) -> FailIf:
 
 def rule(condition: FailIf, results: Results, *, is_finished: bool = True) -> Ruling:
     """The verdict on a condition; before a search has finished, only a hit decides anything."""
-    said, hits = results.how_often.rate, len(results.found)
-    reason = f"the rate is {said.range} (95%; {said.counted})"
+    proportion, hits = results.how_often.rate, len(results.found)
+    reason = f"the rate is {proportion.range} (95%; {proportion.counted})"
     if not condition.sign:
         lost = f", {len(results.fragile)} did not survive fresh noise" if results.fragile else ""
         reason = f"{counted(hits, 'distinct hit')} found{lost}; {reason}"
@@ -96,4 +96,6 @@ def decide_rate(condition: FailIf, interval: Interval) -> Decision:
 def overall(rulings: Sequence[Ruling]) -> Decision:
     """FAIL if any condition fails, else UNDECIDED if any is undecided, else PASS."""
     decisions = {ruling.decision for ruling in rulings}
-    return next((one for one in (Decision.FAIL, Decision.UNDECIDED) if one in decisions), Decision.PASS)
+    return next(
+        (decision for decision in (Decision.FAIL, Decision.UNDECIDED) if decision in decisions), Decision.PASS
+    )

@@ -42,9 +42,9 @@ def headline(manifest: Manifest, results: Results) -> str:
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
     """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
-    said, many = results.how_often.rate, manifest.world.noun.many
+    rate, many = results.how_often.rate, manifest.world.noun.many
     often = (
-        f"at {look_words(manifest)} it happens in {said.figure} of {many} without a search ({said.detail})"
+        f"at {look_words(manifest)} it happens in {rate.figure} of {many} without a search ({rate.detail})"
     )
     return "; ".join(part for part in (often, fragile_words(manifest, results)) if part)
 
@@ -84,13 +84,13 @@ def look_words(manifest: Manifest) -> str:
 def family_sentences(results: Results) -> tuple[str, ...]:
     """The first families of several hits or with an explanation, one sentence each, for a terminal."""
     shown = [family for family in results.families.known if not family.is_alone]
-    said = [
-        f"family {one.number}: {one.words}; {one.size} of {len(results.found)} found, rate in the prior "
-        f"{one.how_often}"
-        for one in shown[:FAMILIES_TOLD]
+    texts = [
+        f"family {family.number}: {family.words}; {family.size} of {len(results.found)} found, rate in the prior "
+        f"{family.how_often}"
+        for family in shown[:FAMILIES_TOLD]
     ]
     more = len(shown) - FAMILIES_TOLD
-    return (*said, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
+    return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
 
 
 def source_words(results: Results, noun: Noun) -> str:
@@ -98,8 +98,8 @@ def source_words(results: Results, noun: Noun) -> str:
     if len(results.found) < 2:
         return ""
     is_prior = {
-        source: one.record.phase == PRIOR
-        for source, one in zip(results.families.sources, results.found, strict=True)
+        source: hit.record.phase == PRIOR
+        for source, hit in zip(results.families.sources, results.found, strict=True)
     }
     prior = sum(is_prior.values())
     chains = len(is_prior) - prior

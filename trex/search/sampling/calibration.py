@@ -42,9 +42,9 @@ def calibration_places(seed: int, sample: PriorSample) -> tuple[int, ...]:
     """The places in the prior sample of the scenes that all looks are compared on, increasing."""
     weights = log_weights(sample.draws)
     order = np.argsort(-weights, kind="stable")
-    rest = order[SCENES // 2 :]
-    n_more = min(SCENES - SCENES // 2, rest.size)
-    more = stream(seed, CALIBRATION_STREAM).choice(rest, size=n_more, replace=False)
+    array = order[SCENES // 2 :]
+    n_more = min(SCENES - SCENES // 2, array.size)
+    more = stream(seed, CALIBRATION_STREAM).choice(array, size=n_more, replace=False)
     return tuple(sorted(int(place) for place in (*order[: SCENES // 2], *more)))
 
 

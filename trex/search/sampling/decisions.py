@@ -44,7 +44,7 @@ def chain_starts(
         [draw.z for draw in sample.draws],
         np.array([draw.state.log_weight for draw in sample.draws]),
         sample.inclusion,
-        lambda one, other: not are_distinct(one, other),
+        lambda item, other: not are_distinct(item, other),
         options.chains,
     )
     return tuple(sample.draws[place].state for place in picked)

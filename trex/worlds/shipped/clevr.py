@@ -73,9 +73,9 @@ class ClevrWorld:
         parts += [f"{Path(which).stem} introduced" for which in query.scene.introduce]
         return ", ".join(parts + ([wrong_words(named_answers(query))] if query.wrong else []))
 
-    def are_distinct(self, one: Scene, other: Scene) -> bool:
+    def are_distinct(self, scene: Scene, other: Scene) -> bool:
         """Apply the rule of `trex.scenes.distinct`."""
-        return are_distinct(one, other)
+        return are_distinct(scene, other)
 
     def words(self, z: Scene) -> str:
         """A list of the scene's objects."""

@@ -127,7 +127,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
     query, prior = plan.query, plan.scenes
     renderer = open_renderer(query.render, prior.vocabulary, plan.processes)
     proposal = make_proposal(plan.prior, query.search, "scene")
-    made = Provenance(
+    provenance = Provenance(
         model=model_fingerprint(plan.model_name, plan.bound),
         probe_probabilities=probe_probabilities_of(plan.bound),
         renderer=renderer.key,
@@ -136,7 +136,7 @@ def open_scenes(plan: Plan) -> OpenWorld:
     scorer = deciding_scorer(query.render, renderer, plan.bound)
     fresh = drawn(fresh_draws, query.render.fresh or 0)
     looks = Looks(scorer, fresh, partial(_open_look, plan), plan.bound)
-    return OpenWorld(plan, proposal, scorer, renderer, made, picture_size(query.render), looks=looks)
+    return OpenWorld(plan, proposal, scorer, renderer, provenance, picture_size(query.render), looks=looks)
 
 
 def _open_look(plan: Plan, look: str) -> OpenRenderer[Scene]:

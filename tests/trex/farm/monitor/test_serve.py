@@ -57,7 +57,7 @@ def site(runs: Path) -> Iterator[Site]:
 
 
 def folder_of(runs: Path, state: str) -> str:
-    return next(one.folder for one in queue.entries(runs) if one.state == state)
+    return next(entry.folder for entry in queue.entries(runs) if entry.state == state)
 
 
 def test_the_queue_and_a_run(site: Site, runs: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_check_that_lets_all_in_would_be_caught(runs: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("host", "port", "token", "told"),
+    ("host", "port", "token", "text"),
     [
         ("0.0.0.0", 8321, None, "set a token in TREX_TOKEN"),
         ("::", 8321, None, "set a token in TREX_TOKEN"),
@@ -211,9 +211,9 @@ def test_a_check_that_lets_all_in_would_be_caught(runs: Path, monkeypatch: pytes
     ],
 )  # fmt: skip
 def test_what_is_refused_before_anything_is_served(
-    host: str, port: int, token: str | None, told: str
+    host: str, port: int, token: str | None, text: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=text):
         check_address(host, port, token)
 
 
@@ -221,12 +221,12 @@ def test_what_is_served(tmp_path: Path) -> None:
     assert check_address("localhost", 0, None) == "127.0.0.1"
     assert check_address("::1", 0, None) == "::1"
     assert check_address("0.0.0.0", 0, TOKEN) == "0.0.0.0"
-    for words, told in (
+    for words, text in (
         (["--runs", str(tmp_path / "none")], "is not a folder"),
         (["--runs", str(tmp_path), "--host", "192.0.2.7", "--token", TOKEN], "cannot listen on"),
     ):
         result = trex("queue", "serve", *words)
-        assert result.exit_code == 2 and told in result.stderr
+        assert result.exit_code == 2 and text in result.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,8 +345,10 @@ def test_a_mistake_of_ours_tells_the_visitor_nothing_and_the_operator_one_line(
         assert (answer.status, answer.text) == (500, "Internal Server Error")
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert site.get("/metrics").status == 200
-    (told,) = (record for record in caplog.records if record.levelno >= logging.ERROR)
-    assert "ZeroDivisionError" in told.getMessage() and told.exc_info is None  # one line on the terminal
+    (log_record,) = (record for record in caplog.records if record.levelno >= logging.ERROR)
+    assert (
+        "ZeroDivisionError" in log_record.getMessage() and log_record.exc_info is None
+    )  # one line on the terminal
 
 
 def test_an_empty_runs_folder(tmp_path: Path) -> None:
@@ -363,13 +365,13 @@ def test_the_command_serves_and_ends(tmp_path: Path) -> None:
         env={"PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin", "TREX_TOKEN": TOKEN},
     )  # fmt: skip
     assert process.stdout is not None
-    told = process.stdout.readline()
-    site = Site(int(told.split("/ (")[0].rsplit(":", 1)[1]))
+    text = process.stdout.readline()
+    site = Site(int(text.split("/ (")[0].rsplit(":", 1)[1]))
     assert site.get("/").status == 401
     assert site.get("/", Authorization=f"Bearer {TOKEN}").status == 200
     process.terminate()
     out, err = process.communicate(timeout=60)
-    assert TOKEN not in told + out + err
+    assert TOKEN not in text + out + err
 
 
 def test_in_a_browser(tmp_path: Path) -> None:

@@ -62,19 +62,19 @@ def runs(tmp_path: Path) -> Path:
 
 
 def states(runs: Path) -> dict[str, str]:
-    return {one.id: one.state for one in queue.entries(runs)}
+    return {entry.id: entry.state for entry in queue.entries(runs)}
 
 
-def worked_on(runs: Path, one: Entry, end: str = "") -> None:
+def worked_on(runs: Path, entry: Entry, end: str = "") -> None:
     """As a worker would: claimed, and ended so."""
-    while (got := queue.claim(runs, "worker", 10.0, 60.0)) and got.id != one.id:
+    while (got := queue.claim(runs, "worker", 10.0, 60.0)) and got.id != entry.id:
         pass
     if end == "done":
-        (runs / one.folder / FINISHED).write_text("12 draws\n")
-        (runs / one.folder / REPORT).write_text("<p>the report</p>")
-        queue.finish(runs, one.id, "worker", 20.0)
+        (runs / entry.folder / FINISHED).write_text("12 draws\n")
+        (runs / entry.folder / REPORT).write_text("<p>the report</p>")
+        queue.finish(runs, entry.id, "worker", 20.0)
     if end == "failed":
-        queue.fail(runs, one.id, "worker", 20.0, "the model is gone")
+        queue.fail(runs, entry.id, "worker", 20.0, "the model is gone")
 
 
 def test_adding_makes_run_folders_and_says_what_is_known(tmp_path: Path) -> None:
@@ -85,23 +85,23 @@ def test_adding_makes_run_folders_and_says_what_is_known(tmp_path: Path) -> None
     )
     assert result.stdout.splitlines()[-1].startswith("4 queued, 0 already in the queue;")
     every = queue.entries(runs)
-    assert [read_queued(runs / one.folder).overrides for one in every] == [
+    assert [read_queued(runs / entry.folder).overrides for entry in every] == [
         (f"search.seed={seed}", f"target.width={width}") for seed in (1, 2) for width in (0.05, 0.1)
     ]
-    assert {one.priority for one in every} == {3}
-    assert all(one.folder == f"query-{one.id}" and not is_run(runs / one.folder) for one in every)
+    assert {entry.priority for entry in every} == {3}
+    assert all(entry.folder == f"query-{entry.id}" and not is_run(runs / entry.folder) for entry in every)
     again = added(runs, query, "--sweep", "search.seed=2,3")
-    assert [one["is_new"] for one in again] == [False, True]
+    assert [item["is_new"] for item in again] == [False, True]
     assert len(queue.entries(runs)) == 5
     assert sorted(item.name for item in runs.iterdir() if item.is_dir()) == sorted(
-        one.folder for one in queue.entries(runs)
+        entry.folder for entry in queue.entries(runs)
     )
 
 
 def test_the_same_query_in_other_words_is_the_same(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text(QUERY + 'kernel = "block"  # as it is anyway\n')
-    (one,) = added(runs, tmp_path / "other.toml", "--set", "search.seed=2")
-    assert not one["is_new"]
+    (item,) = added(runs, tmp_path / "other.toml", "--set", "search.seed=2")
+    assert not item["is_new"]
     (tmp_path / "other.toml").write_text(QUERY.replace("steps = 12", "steps = 13"))
     assert added(runs, tmp_path / "other.toml")[0]["is_new"]
 
@@ -137,7 +137,7 @@ def test_a_worker_opens_a_world_anew_whose_files_have_changed(tmp_path: Path) ->
     """Planted bug: open worlds were known by the query's text alone, and a run got the old shape's scores."""
     (tmp_path / "box.toml").write_text('name = "box"\nmesh = "box.obj"\noutline = "mesh"\n')
     arguments = (write_query(tmp_path), "--set", 'scene.introduce=["box.toml"]')
-    worlds, runs, made = Worlds(None), tmp_path / "runs", []
+    worlds, runs, built = Worlds(None), tmp_path / "runs", []
     for text in (OBJ, OBJ.replace("v 1 1 1", "v 1 1 0.5")):
         (tmp_path / "box.obj").write_text(text)
         entry_id = str(added(runs, *arguments)[0]["id"])
@@ -147,16 +147,16 @@ def test_a_worker_opens_a_world_anew_whose_files_have_changed(tmp_path: Path) ->
         assert (manifest.made, manifest.facts.cards) == (expected.made, expected.plan.cards)
         begin(run, read_queued(run).text, manifest).close()
         assert worlds.engine(run)
-        made.append((run, manifest.made))
-    assert made[0][1].shapes != made[1][1].shapes
+        built.append((run, manifest.made))
+    assert built[0][1].shapes != built[1][1].shapes
     with pytest.raises(IncompatibleWorker, match="shape box was"):
-        worlds.engine(made[0][0])  # the first run's shape is gone
+        worlds.engine(built[0][0])  # the first run's shape is gone
     worlds.close()
 
 
 def test_a_queued_folder_becomes_the_run_that_find_would_make(runs: Path, tmp_path: Path) -> None:
-    one = queue.entries(runs)[1]
-    path, queued = runs / one.folder, read_queued(runs / one.folder)
+    entry = queue.entries(runs)[1]
+    path, queued = runs / entry.folder, read_queued(runs / entry.folder)
     world = open_queued(path).open()
     begin(path, queued.text, manifest_of(world, Path(queued.source), queued.overrides)).close()
     plain = find(tmp_path / "query.toml", ["search.seed=1"], tmp_path / "plain")
@@ -196,14 +196,14 @@ def test_cancel_retry_and_clean(runs: Path) -> None:
     queue_command(runs, "cancel", fails="no ID given")
     queue_command(runs, "retry", waiting.id, fails="only failed or cancelled entries can be retried")
     queue_command(runs, "retry", "--failed")
-    assert [states(runs)[one.id] for one in (done, failed, cancelled, waiting)] == [
+    assert [states(runs)[entry.id] for entry in (done, failed, cancelled, waiting)] == [
         "done", "queued", "cancelled", "queued",
     ]  # fmt: skip
     assert "2 removed from the queue" in queue_command(runs, "clean").stdout
     assert (runs / done.folder / QUEUED).exists() and (runs / cancelled.folder / CANCELLED).exists()
     known = added(runs, runs.parent / "query.toml", "--sweep", SEEDS)
-    assert [one["is_new"] for one in known] == [False] * 4
-    assert [one["state"] for one in known] == ["done", "queued", "cancelled", "queued"]
+    assert [item["is_new"] for item in known] == [False] * 4
+    assert [item["state"] for item in known] == ["done", "queued", "cancelled", "queued"]
     queue_command(runs, "cancel", "--all")
     assert "4 removed" in queue_command(runs, "clean", "--delete-runs").stdout
     assert [item.name for item in runs.iterdir() if item.is_dir()] == []
@@ -213,18 +213,18 @@ def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> Non
     first, second, third, done = queue.entries(runs)
     finished = queue.claim(runs, "worker", 10.0, 60.0)
     assert finished == replace(first, state="running", owner="worker", expires=70.0, attempts=1, began=10.0)
-    said = queue_command(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
-    assert "2 set to priority 7" in said
-    assert [one.id for one in queue.entries(runs)] == [third.id, done.id, first.id, second.id]
+    text = queue_command(runs, "priority", done.id[:8], third.id, "--to", 7).stdout
+    assert "2 set to priority 7" in text
+    assert [entry.id for entry in queue.entries(runs)] == [third.id, done.id, first.id, second.id]
     queue_command(runs, "priority", first.id, "--to", -3)  # what runs, keeps its lease
     assert queue.entry(runs, first.id) == replace(finished, priority=-3)
     before = read_queued(runs / done.folder)
     assert before.priority == 7 and open_queued(runs / done.folder)
     queue_file(runs).unlink()
     queue_command(runs, "rebuild")
-    assert [one.priority for one in queue.entries(runs)] == [7, 7, 0, -3]
+    assert [entry.priority for entry in queue.entries(runs)] == [7, 7, 0, -3]
     queue_command(runs, "priority", "--all", "--to", 1)
-    assert {one.priority for one in queue.entries(runs)} == {1}
+    assert {entry.priority for entry in queue.entries(runs)} == {1}
     worked_on(runs, queue.entry(runs, done.id), "done")
     queue_command(
         runs,
@@ -244,22 +244,22 @@ def test_a_priority_is_changed_in_the_queue_and_in_the_folder(runs: Path) -> Non
 
 @pytest.mark.parametrize("target", ["queue.sqlite", "nowhere"])
 def test_a_queue_file_that_is_a_link_to_nothing_is_told_and_rebuilt(runs: Path, target: str) -> None:
-    before = {one.id for one in queue.entries(runs)}
+    before = {entry.id for entry in queue.entries(runs)}
     for path in runs.glob("queue.sqlite*"):
         path.unlink()
     (runs / "queue.sqlite").symlink_to(target)
     with pytest.raises(RunError, match="queue rebuild"):
         queue.entries(runs)
     queue_command(runs, "rebuild")
-    assert {one.id for one in queue.entries(runs)} == before and not (runs / "nowhere").exists()
+    assert {entry.id for entry in queue.entries(runs)} == before and not (runs / "nowhere").exists()
 
 
 def test_a_source_with_a_nul_is_left_out_of_a_rebuilt_queue_and_named(runs: Path) -> None:
-    one = queue.entries(runs)[0]
-    place = runs / one.folder / QUEUED
+    entry = queue.entries(runs)[0]
+    place = runs / entry.folder / QUEUED
     place.write_text(json.dumps({**json.loads(place.read_text()), "source": "\0"}))
     result = queue_command(runs, "rebuild")
-    assert "source" in result.stderr and one.id not in {left.id for left in queue.entries(runs)}
+    assert "source" in result.stderr and entry.id not in {left.id for left in queue.entries(runs)}
 
 
 def test_clean_deletes_nothing_but_run_folders_of_the_queue(runs: Path, tmp_path: Path) -> None:
@@ -293,12 +293,16 @@ def test_the_queue_comes_back_from_the_run_folders(damage: str, runs: Path) -> N
     queue.fail(runs, failed.id, "worker", 20.0, "the model is gone")
     queue.cancel(runs, [cancelled.id], 30.0)
     queue.release(runs, urgent.id, "worker")
-    before = [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)]
+    before = [
+        (entry.id, entry.state, entry.priority, entry.why, entry.folder) for entry in queue.entries(runs)
+    ]
     spoil(queue_file(runs), damage)
     if damage not in ("deleted", "cut"):
         queue_command(runs, "list", fails="trex queue rebuild")
     queue_command(runs, "rebuild")
-    assert [(one.id, one.state, one.priority, one.why, one.folder) for one in queue.entries(runs)] == before
+    assert [
+        (entry.id, entry.state, entry.priority, entry.why, entry.folder) for entry in queue.entries(runs)
+    ] == before
     assert (runs / "queue.sqlite.damaged").exists() == (damage not in ("deleted", "cut"))
 
 
@@ -337,9 +341,9 @@ def test_rebuild_leaves_out_what_is_no_entry(runs: Path) -> None:
 
 
 def test_a_deleted_run_folder_is_queued_again(runs: Path) -> None:
-    one = queue.entries(runs)[0]
-    worked_on(runs, one, "done")
-    shutil.rmtree(runs / one.folder)
+    entry = queue.entries(runs)[0]
+    worked_on(runs, entry, "done")
+    shutil.rmtree(runs / entry.folder)
     again = added(runs, runs.parent / "query.toml", "--set", "search.seed=0")
     assert [(each["is_new"], each["state"]) for each in again] == [(True, "queued")]
 
@@ -348,11 +352,11 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
     real = queue_add.put_in_place
     put: list[str] = []
 
-    def killed(made: str, place: str) -> None:
+    def killed(text: str, place: str) -> None:
         if len(put) == 2:
             raise KeyboardInterrupt
         put.append(place)
-        real(made, place)
+        real(text, place)
 
     monkeypatch.setattr(queue_add, "put_in_place", killed)
     trex("queue", "add", runs.parent / "query.toml", "--sweep", "search.seed=5..8",
@@ -360,7 +364,7 @@ def test_an_add_that_was_killed_is_taken_in_by_the_next(runs: Path, monkeypatch:
     monkeypatch.undo()
     assert len(states(runs)) == 4 and len(put) == 2
     found = added(runs, runs.parent / "query.toml", "--sweep", "search.seed=5..8")
-    assert [one["is_new"] for one in found] == [False, False, True, True]
+    assert [item["is_new"] for item in found] == [False, False, True, True]
     assert len(states(runs)) == 8
     assert not list(runs.glob(".adding-*"))
 
@@ -404,8 +408,8 @@ def test_what_a_killed_add_leaves_goes_at_the_next_add_and_what_a_living_one_mak
     (making,) = set(runs.glob(".adding-*")) - {left}
     added(runs, runs.parent / "query.toml", "--set", "search.seed=72")
     assert list(runs.glob(".adding-*")) == [making]
-    said, _ = living.communicate()
-    assert living.returncode == 0 and "1 queued" in said
+    text, _ = living.communicate()
+    assert living.returncode == 0 and "1 queued" in text
     assert not list(runs.glob(".adding-*")) and len(states(runs)) == 6
 
 
@@ -423,13 +427,13 @@ BAD: Sequence[tuple[Sequence[str], str]] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "told"), BAD)
+@pytest.mark.parametrize(("arguments", "text"), BAD)
 def test_a_bad_query_queues_nothing(
-    arguments: Sequence[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: Sequence[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_query(tmp_path)
-    queue_command(tmp_path / "runs", "add", *arguments, fails=told)
+    queue_command(tmp_path / "runs", "add", *arguments, fails=text)
     assert not (tmp_path / "runs").exists()
 
 
@@ -447,9 +451,9 @@ def test_sweeps_are_split_as_toml_is_read() -> None:
 
 
 def test_a_folder_that_is_in_the_way_stays(runs: Path) -> None:
-    one = queue.entries(runs)[0]
-    shutil.rmtree(runs / one.folder)
-    (runs / one.folder).write_text("mine")
+    entry = queue.entries(runs)[0]
+    shutil.rmtree(runs / entry.folder)
+    (runs / entry.folder).write_text("mine")
     queue_command(
         runs,
         "add",
@@ -458,31 +462,31 @@ def test_a_folder_that_is_in_the_way_stays(runs: Path) -> None:
         "search.seed=0",
         fails="exists but holds no queued query",
     )
-    assert (runs / one.folder).read_text() == "mine"
+    assert (runs / entry.folder).read_text() == "mine"
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(errno.ENOSPC, "no space left"), (errno.EROFS, "make it writable")]
+    ("number", "text"), [(errno.ENOSPC, "no space left"), (errno.EROFS, "make it writable")]
 )
 def test_a_full_or_read_only_disk_queues_nothing(
-    number: int, told: str, runs: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, text: str, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
     before = sorted(item.name for item in runs.iterdir())
     monkeypatch.setattr(queue_add.os, "mkdir", refuse)
-    queue_command(runs, "add", runs.parent / "query.toml", "--set", "search.seed=7", fails=told)
+    queue_command(runs, "add", runs.parent / "query.toml", "--set", "search.seed=7", fails=text)
     monkeypatch.undo()
     assert sorted(item.name for item in runs.iterdir()) == before
 
 
 def fill_up(runs: Path) -> None:
     """SQLite's own limit of the file's size gives the error that a full disk gives."""
-    one = queue.entries(runs)[0]
+    entry = queue.entries(runs)[0]
     with transaction(runs) as db:
         db.execute("PRAGMA max_page_count = 1")
-        queue.insert(db, [replace(one, id=str(number), folder=str(number)) for number in range(1000)])
+        queue.insert(db, [replace(entry, id=str(number), folder=str(number)) for number in range(1000)])
 
 
 def test_a_log_that_cannot_grow_on_a_full_disk_is_no_damage(
@@ -515,26 +519,28 @@ def test_a_queue_of_another_version_is_refused(runs: Path) -> None:
 def test_some_hundred_entries(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     new = added(runs, write_query(tmp_path), "--sweep", "search.seed=0..299")
-    assert len({one["id"] for one in new}) == 300
-    assert [one.id for one in queue.entries(runs)] == [one["id"] for one in new]
+    assert len({item["id"] for item in new}) == 300
+    assert [entry.id for entry in queue.entries(runs)] == [item["id"] for item in new]
     assert "300 cancelled" in queue_command(runs, "cancel", "--all").stdout
     queue_file(runs).unlink()
     queue_command(runs, "rebuild")
-    assert [(one.id, one.state) for one in queue.entries(runs)] == [(one["id"], "cancelled") for one in new]
-    assert all((runs / one.folder / CANCELLED).exists() for one in queue.entries(runs))
-    assert not any((runs / one.folder / FAILED).exists() for one in queue.entries(runs))
+    assert [(entry.id, entry.state) for entry in queue.entries(runs)] == [
+        (item["id"], "cancelled") for item in new
+    ]
+    assert all((runs / entry.folder / CANCELLED).exists() for entry in queue.entries(runs))
+    assert not any((runs / entry.folder / FAILED).exists() for entry in queue.entries(runs))
 
 
 def test_a_run_without_a_report_is_not_done(runs: Path) -> None:
     """Planted bug: `finished` alone was taken for done, so that a report that had failed was never written."""
     failed, half, done, _ = queue.entries(runs)
     worked_on(runs, failed, "failed")
-    for one in (failed, half, done):
-        (runs / one.folder / FINISHED).write_text("12 draws\n")
+    for entry in (failed, half, done):
+        (runs / entry.folder / FINISHED).write_text("12 draws\n")
     (runs / done.folder / REPORT).write_text("<p>the report</p>")
     queue_file(runs).unlink()
     queue_command(runs, "rebuild")
-    assert [queue.entry(runs, one.id).state for one in (failed, half, done)] == ["failed", "queued", "done"]
+    assert [queue.entry(runs, item.id).state for item in (failed, half, done)] == ["failed", "queued", "done"]
     assert queue.entry(runs, failed.id).why == "the model is gone"
 
 
@@ -559,10 +565,10 @@ def test_clean_leaves_what_was_queued_again_meanwhile(runs: Path, monkeypatch: p
 @pytest.mark.parametrize("is_begun", [False, True])
 def test_a_clean_that_was_killed_while_it_deleted_a_run_blocks_nothing(is_begun: bool, runs: Path) -> None:
     """Planted bug: without its queued.json the folder could be neither cleaned nor added again."""
-    one = queue.entries(runs)[0]
+    entry = queue.entries(runs)[0]
     if is_begun:
-        begin_run(runs / one.folder).close()
-    queue.cancel(runs, [one.id], 1.0)
+        begin_run(runs / entry.folder).close()
+    queue.cancel(runs, [entry.id], 1.0)
 
     def killed(path: Path, ignore_errors: bool = False) -> None:
         (Path(path) / QUEUED).unlink()
@@ -574,7 +580,7 @@ def test_a_clean_that_was_killed_while_it_deleted_a_run_blocks_nothing(is_begun:
 
     assert ended(in_child(half))
     removed, not_deleted = clean.clean(runs, ["cancelled"], delete_runs=True)
-    assert [each.id for each in removed] == [one.id] and not_deleted == []
+    assert [each.id for each in removed] == [entry.id] and not_deleted == []
     assert list(runs.glob(".cleaning-*")) == []
     assert added(runs, runs.parent / "query.toml", "--set", "search.seed=0")[0]["is_new"]
 
@@ -623,21 +629,21 @@ def test_two_adds_of_one_query_at_once_leave_its_lease_alone(
     step = {"before its folders": "_make_folders", "before they are in place": "os.sync"}.get(
         moment, "transaction"
     )
-    one = requests(runs, "search.seed=9")
+    item = requests(runs, "search.seed=9")
     claimed: list[Entry | None] = []
     real = os.sync if step == "os.sync" else getattr(queue_add, step)
 
     def late(*arguments: object) -> object:
         monkeypatch.undo()
-        queue_add.add(runs, one, 5, 2.0)
+        queue_add.add(runs, item, 5, 2.0)
         claimed.append(queue.claim(runs, "worker", 3.0, 60.0))
         return real(*arguments)
 
     monkeypatch.setattr(f"trex.farm.queue.add.{step}", late)
-    (found,) = queue_add.add(runs, one, 5, 1.0)
-    assert found.entry == claimed[0] == queue.entry(runs, one[0].id)
+    (found,) = queue_add.add(runs, item, 5, 1.0)
+    assert found.entry == claimed[0] == queue.entry(runs, item[0].id)
     assert found.is_new == (moment == "before its entries")
-    assert queue.heartbeat(runs, [one[0].id], "worker", 4.0, 60.0) == {one[0].id}
+    assert queue.heartbeat(runs, [item[0].id], "worker", 4.0, 60.0) == {item[0].id}
 
 
 @pytest.mark.parametrize("step", ["record_made_here", "put_in_place"])
@@ -647,8 +653,8 @@ def test_an_add_that_was_killed_leaves_no_folder_that_seems_foreign(
     """Planted bug: the folder came first, its record second, and without one a query's own code is not run."""
     own = 'generator.name="tests.worlds.toy_disk:disk"'
     (runs.parent / "query.toml").write_text('answer = "far"\n[search]\nprior_scenes = 8\nchains = 2\n')
-    one = requests(runs, own)
-    assert named_code(one[0].query)
+    item = requests(runs, own)
+    assert named_code(item[0].query)
     real = queue_add.put_in_place
 
     def killed(*arguments: str) -> None:
@@ -658,7 +664,7 @@ def test_an_add_that_was_killed_leaves_no_folder_that_seems_foreign(
     with monkeypatch.context() as patch:
         patch.setattr(queue_add, step, killed)
         with pytest.raises(KeyboardInterrupt):
-            queue_add.add(runs, one, 0, 1.0)
-    (found,) = queue_add.add(runs, one, 0, 2.0)
+            queue_add.add(runs, item, 0, 1.0)
+    (found,) = queue_add.add(runs, item, 0, 2.0)
     assert found.is_new == (step == "record_made_here")
-    check_made_here(runs / found.entry.folder, one[0].query)
+    check_made_here(runs / found.entry.folder, item[0].query)

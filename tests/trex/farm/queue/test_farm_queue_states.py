@@ -52,12 +52,12 @@ def test_the_highest_priority_goes_first_then_the_oldest(tmp_path: Path) -> None
     runs = filled(tmp_path, *new)
     order = [claimed.id[-1] for _ in new if (claimed := claim(runs, "me", 0.0, LEASE))]
     assert order == ["3", "2", "4", "1", "5"]
-    assert [one.id[-1] for one in entries(runs)] == order
+    assert [element.id[-1] for element in entries(runs)] == order
     assert claim(runs, "me", LEASE - 0.1, LEASE) is None
     assert heartbeat(runs, [new[0].id], "me", 5.0, LEASE) == {new[0].id}
     again = claim(runs, "you", LEASE, LEASE)
     assert again is not None and (again.id[-1], again.owner, again.attempts) == ("3", "you", 2)
-    others = [one.id[-1] for _ in new if (one := claim(runs, "you", LEASE, LEASE))]
+    others = [item.id[-1] for _ in new if (item := claim(runs, "you", LEASE, LEASE))]
     assert others == ["2", "4", "5"]  # the first one's lease was renewed
 
 
@@ -85,7 +85,7 @@ def test_cancel_and_retry_are_all_or_nothing(tmp_path: Path) -> None:
     both = [waiting(2).id, waiting(1).id]
     with pytest.raises(InputError, match="is done, only queued or running entries can be cancelled"):
         cancel(runs, both, 2.0)
-    assert [one.state for one in entries(runs)] == ["done", "queued"]
+    assert [item.state for item in entries(runs)] == ["done", "queued"]
     with pytest.raises(InputError, match="only failed or cancelled entries can be retried"):
         retry(runs, both)
     with pytest.raises(InputError, match="no entry 'x'"):
@@ -159,7 +159,7 @@ def test_a_row_that_no_version_writes_is_damage_and_the_queue_is_rebuilt(
     db.execute(LOOSE)  # user_version stays 1, but nothing is STRICT
     db.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
-    assert [one.id for one in entries(runs)] == [waiting(1).id, waiting(2).id]
+    assert [item.id for item in entries(runs)] == [waiting(1).id, waiting(2).id]
     db.execute(f"UPDATE entries SET {column} = ? WHERE place = 1", (value,))
     db.commit()
     db.close()
@@ -184,8 +184,8 @@ def meet(together: Barrier) -> None:
 def take_all(runs: Path, owner: str, together: Barrier, taken: multiprocessing.Queue[list[str]]) -> None:
     mine = []
     meet(together)
-    while one := claim(runs, owner, 0.0, LEASE):
-        mine.append(one.id)
+    while item := claim(runs, owner, 0.0, LEASE):
+        mine.append(item.id)
         meet(together)
     together.abort()
     taken.put(mine)
@@ -208,7 +208,7 @@ def race(runs: Path, together: Barrier) -> list[str]:
 def test_two_processes_never_get_the_same_entry(tmp_path: Path) -> None:
     new = [waiting(number) for number in range(100)]
     runs = filled(tmp_path, *new)
-    assert sorted(race(runs, FORK.Barrier(2))) == [one.id for one in new]
+    assert sorted(race(runs, FORK.Barrier(2))) == [item.id for item in new]
 
 
 @pytest.mark.process
@@ -217,14 +217,14 @@ def test_a_claim_in_two_steps_would_be_caught(tmp_path: Path, monkeypatch: pytes
     together = FORK.Barrier(2)
 
     def careless(runs: Path, owner: str, now: float, lease_s: float) -> Entry | None:
-        for one in entries(runs, ["queued"], limit=1):
+        for item in entries(runs, ["queued"], limit=1):
             meet(together)
             with transaction(runs) as db:
                 db.execute(
                     "UPDATE entries SET state = 'running', owner = ?, expires = ? WHERE id = ?",
-                    (owner, now + lease_s, one.id),
+                    (owner, now + lease_s, item.id),
                 )
-            return one
+            return item
         return None
 
     monkeypatch.setitem(take_all.__globals__, "claim", careless)
@@ -252,7 +252,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(owner=st.sampled_from(OWNERS))
     def claims(self, owner: str) -> None:
-        free = [one for one in IDS if self.state[one] == "queued" or self._is_silent(one)]
+        free = [text for text in IDS if self.state[text] == "queued" or self._is_silent(text)]
         got = claim(self.runs, owner, self.now, LEASE)
         assert (got.id if got else None) == (free[0] if free else None)
         if got:
@@ -260,7 +260,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(owner=st.sampled_from(OWNERS))
     def beats(self, owner: str) -> None:
-        held = {one for one in IDS if self._holds(one, owner)}
+        held = {text for text in IDS if self._holds(text, owner)}
         assert heartbeat(self.runs, IDS, owner, self.now, LEASE) == held
         self.lease |= dict.fromkeys(held, (owner, self.now + LEASE))
 
@@ -269,54 +269,57 @@ class Machine(RuleBasedStateMachine):
         one=st.sampled_from(IDS),
         how=st.sampled_from(["done", "failed", "queued"]),
     )
-    def ends(self, owner: str, one: str, how: str) -> None:
+    def ends(self, owner: str, text: str, how: str) -> None:
         change: dict[str, Callable[[], Entry]] = {
-            "done": lambda: finish(self.runs, one, owner, self.now),
-            "failed": lambda: fail(self.runs, one, owner, self.now, "why"),
-            "queued": lambda: release(self.runs, one, owner),
+            "done": lambda: finish(self.runs, text, owner, self.now),
+            "failed": lambda: fail(self.runs, text, owner, self.now, "why"),
+            "queued": lambda: release(self.runs, text, owner),
         }
-        if self._holds(one, owner):
+        if self._holds(text, owner):
             assert change[how]().state == how
-            self.state[one] = how
+            self.state[text] = how
         else:
             with pytest.raises(LeaseLost):
                 change[how]()
 
     @rule(one=st.sampled_from(IDS))
-    def is_cancelled(self, one: str) -> None:
-        if self.state[one] in ("queued", "running"):
-            cancel(self.runs, [one], self.now)
-            self.state[one] = "cancelled"
+    def is_cancelled(self, text: str) -> None:
+        if self.state[text] in ("queued", "running"):
+            cancel(self.runs, [text], self.now)
+            self.state[text] = "cancelled"
         else:
             with pytest.raises(InputError):
-                cancel(self.runs, [one], self.now)
+                cancel(self.runs, [text], self.now)
 
     @rule(one=st.sampled_from(IDS))
-    def is_tried_again(self, one: str) -> None:
-        if self.state[one] in ("failed", "cancelled"):
-            retry(self.runs, [one])
-            self.state[one] = "queued"
+    def is_tried_again(self, text: str) -> None:
+        if self.state[text] in ("failed", "cancelled"):
+            retry(self.runs, [text])
+            self.state[text] = "queued"
         else:
             with pytest.raises(InputError):
-                retry(self.runs, [one])
+                retry(self.runs, [text])
 
     def teardown(self) -> None:
         rmtree(self.runs)
 
     @invariant()
     def agrees(self) -> None:
-        for one in entries(self.runs):
-            assert one.state == self.state[one.id]
-            held = self.lease[one.id] if one.state == "running" else (None, None)
-            assert (one.owner, one.expires) == held
-            names = {item.name for item in (self.runs / one.folder).iterdir()}
-            assert (CANCELLED in names, FAILED in names) == (one.state == "cancelled", one.state == "failed")
+        for element in entries(self.runs):
+            assert element.state == self.state[element.id]
+            held = self.lease[element.id] if element.state == "running" else (None, None)
+            assert (element.owner, element.expires) == held
+            names = {item.name for item in (self.runs / element.folder).iterdir()}
+            assert (CANCELLED in names, FAILED in names) == (
+                element.state == "cancelled",
+                element.state == "failed",
+            )
 
-    def _holds(self, one: str, owner: str) -> bool:
-        return self.state[one] == "running" and self.lease[one][0] == owner
+    def _holds(self, text: str, owner: str) -> bool:
+        return self.state[text] == "running" and self.lease[text][0] == owner
 
-    def _is_silent(self, one: str) -> bool:
-        return self.state[one] == "running" and self.lease[one][1] <= self.now
+    def _is_silent(self, text: str) -> bool:
+        return self.state[text] == "running" and self.lease[text][1] <= self.now
 
 
 TestMachine = Machine.TestCase
@@ -325,10 +328,10 @@ TestMachine.settings = settings(
 )
 
 
-def linked(runs: Path, one: Entry) -> None:
+def linked(runs: Path, item: Entry) -> None:
     """Its run folder lies elsewhere, and a link is in its place."""
-    (runs / one.folder).rename(runs.parent / f"elsewhere-{one.id}")
-    (runs / one.folder).symlink_to(runs.parent / f"elsewhere-{one.id}")
+    (runs / item.folder).rename(runs.parent / f"elsewhere-{item.id}")
+    (runs / item.folder).symlink_to(runs.parent / f"elsewhere-{item.id}")
 
 
 def test_a_folder_that_cannot_be_marked_leaves_all_others_unmarked(tmp_path: Path) -> None:
@@ -337,7 +340,7 @@ def test_a_folder_that_cannot_be_marked_leaves_all_others_unmarked(tmp_path: Pat
     with pytest.raises(RunError, match="not a folder directly below"):
         cancel(runs, [waiting(1).id, waiting(2).id], 1.0)
     assert not (runs / waiting(1).folder / CANCELLED).exists()  # else a rebuilt queue would say cancelled
-    assert [one.state for one in entries(runs)] == ["queued", "queued"]
+    assert [item.state for item in entries(runs)] == ["queued", "queued"]
     (runs / waiting(2).folder).unlink()
     (runs / waiting(2).folder).write_text("no folder")  # so that the mark cannot be made
     with pytest.raises((OSError, RunError)):

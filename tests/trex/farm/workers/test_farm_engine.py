@@ -63,7 +63,7 @@ def test_a_sampler_is_that_of_the_run_whatever_the_worker_ran_before(
     runs = [search(tmp_path, [*nuts, f"search.chains={n}"], f"run-{n}").folder for n in (2, 1)]
     worlds = Worlds(1)
     try:
-        samplers = [make_sampler(worlds.engine(one).world) for one in runs]
+        samplers = [make_sampler(worlds.engine(path).world) for path in runs]
     finally:
         worlds.close()
-    assert [one.chains for one in samplers if isinstance(one, NutsSampler)] == [2, 1]
+    assert [sampler.chains for sampler in samplers if isinstance(sampler, NutsSampler)] == [2, 1]

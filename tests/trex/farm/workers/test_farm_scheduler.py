@@ -134,7 +134,7 @@ def test_a_piece_that_fails_is_tried_again_and_then_ends_its_query_alone() -> No
     error = bench.end_of("bad")
     assert isinstance(error, RenderError) and "the lamp is broken" in str(error)
     bench.answer("a")
-    assert [made for _, made in bench.board.wait("good")] == [DONE]
+    assert [result for _, result in bench.board.wait("good")] == [DONE]
 
 
 def test_a_piece_that_takes_every_worker_with_it_ends_its_query() -> None:

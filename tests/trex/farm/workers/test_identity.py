@@ -33,11 +33,11 @@ def test_an_installed_copy_of_the_same_code_is_the_same(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "room",
+    "text",
     ["inference/metropolis.py", "scenes/prior.py", "render/blender_child/stage.py", "farm/workers/tasks.py"],
 )
-def test_any_changed_line_is_another_code(room: str, copy: Path) -> None:
-    path = copy / room
+def test_any_changed_line_is_another_code(text: str, copy: Path) -> None:
+    path = copy / text
     path.write_text(path.read_text().replace("return ", "return  ", 1))
     assert sources_hash(copy) != sources_hash()
 

@@ -64,7 +64,7 @@ def played(reassembly: ChainReassembly, rng: random.Random, doubles: float = 0.4
             again = rng.choice(old)
             reassembly.accept(again, [record(key) for key in again.keys])
         for records in reassembly.whole():
-            given_out += [one.key for one in records]
+            given_out += [record.key for record in records]
     raise AssertionError("it never ends")
 
 
@@ -138,11 +138,11 @@ def test_no_chain_runs_far_ahead() -> None:
 
 def test_an_answer_to_another_question_is_refused() -> None:
     reassembly = ChainReassembly(RUN, "chain", TARGET, begin(2), 20, steps=STEPS, chains_per_task=1)
-    one, other = reassembly.due()
+    segment, other = reassembly.due()
     with pytest.raises(RunError, match="another version"):
-        reassembly.accept(one, made(other))
+        reassembly.accept(segment, made(other))
     with pytest.raises(RunError, match="returned nothing"):
-        reassembly.accept(one, [])
+        reassembly.accept(segment, [])
 
 
 @settings(max_examples=60)
@@ -168,15 +168,15 @@ def test_prior_draws_come_in_order(seed: int, first: int, stops: list[int]) -> N
             reassembly.accept(segment, made(segment))
             if rng.random() < 0.4:
                 out.append(segment)  # twice
-            found += [one.index for one in reassembly.whole(stop)]
+            found += [record.index for record in reassembly.whole(stop)]
     assert found == list(range(first, stop))
 
 
 def test_every_segment_carries_the_latents_of_its_own_draws_alone() -> None:
     what = Independent(FRESH, zs={index: np.array([float(index), 0.0]) for index in range(3, 13)})
     due = DrawReassembly(RUN, what, 3, 4).due(13)
-    assert [(one.indices.start, one.indices.stop) for one in due] == [(3, 7), (7, 11), (11, 13)]
-    assert [list(one.what.zs or ()) for one in due] == [list(one.indices) for one in due]
+    assert [(segment.indices.start, segment.indices.stop) for segment in due] == [(3, 7), (7, 11), (11, 13)]
+    assert [list(segment.what.zs or ()) for segment in due] == [list(segment.indices) for segment in due]
 
 
 def test_a_book_of_one_look_takes_no_draws_of_another() -> None:

@@ -39,7 +39,7 @@ def searched(slow: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wanted(*runs: Path) -> SceneQuery:
     """A repair that grows mistakes from these runs."""
-    return query(identify={"runs": [str(one) for one in runs], "draws": 3})
+    return query(identify={"runs": [str(run) for run in runs], "draws": 3})
 
 
 def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path) -> None:
@@ -51,24 +51,24 @@ def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path)
         without = folder.found("identify", SceneIdentifyResult)
     rows = read_misreads(place / GROWN)
     found = found_scenes([str(searched)], CLEVR)
-    mine = [one for one in rows if one.member >= FIRST]
-    plain = [one for one in mine if not one.is_grown]
+    mine = [row for row in rows if row.member >= FIRST]
+    plain = [item for item in mine if not item.is_grown]
     assert result.found == len(found) >= 12 and result.found_misread == len(plain) > 0
-    assert all(one.scene in [other.scene for other in found] for one in plain)
-    assert all(one.seen == TAKEN for one in mine) and len(mine) > len(plain)
-    assert {one.member for one in mine} <= {one.member for one in found}
+    assert all(item.scene in [other.scene for other in found] for item in plain)
+    assert all(item.seen == TAKEN for item in mine) and len(mine) > len(plain)
+    assert {item.member for item in mine} <= {scene.member for scene in found}
     assert (result.misread, result.scenes) == (without.misread, without.scenes)  # of the prior, as before
     assert (without.found, without.found_misread) == (0, 0)
 
 
 def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Path, tmp_path: Path) -> None:
     found = found_scenes([str(searched)], CLEVR)
-    assert 1 < len({one.member for one in found}) < len(found)
-    assert [scene_to_dict(one.value) for one in found] == [one.scene for one in found]
+    assert 1 < len({scene.member for scene in found}) < len(found)
+    assert [scene_to_dict(scene.value) for scene in found] == [scene.scene for scene in found]
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
         identify(folder, given, silent)
         rows = read_misreads(folder.require("identify") / GROWN)
-    noises = [one.value.noise for one in rows if one.is_grown]
+    noises = [row.value.noise for row in rows if row.is_grown]
     assert len(set(noises)) == len(noises)
 
 
@@ -110,7 +110,7 @@ def test_scenes_of_the_repairs_own_prior_are_learned_once_and_never_judge(tmp_pa
         identify(folder, given, silent)
         rows = stored_scenes(folder.require("identify"))
         names = {scene_id(scene): number for number, scene in enumerate(given.members(learned(folder.query)))}
-    mine = {scene_id(one.value): one.member for one in rows}
+    mine = {scene_id(row.value): row.member for row in rows}
     assert len(mine) == len(rows) < len(found_scenes(runs[:1], CLEVR)) + len(found_scenes(runs[1:], CLEVR))
     known = mine.keys() & names.keys()
     assert known and all(mine[name] == names[name] for name in known)
@@ -124,7 +124,9 @@ def test_raw_mistakes_take_found_scenes_before_those_that_are_learned_anyway(sea
     scene = found_scenes([str(searched)], CLEVR)[0].value
     rows = [misread(scene, 0, "missed", k if k % 2 else FIRST + k, is_grown=False) for k in range(20)]
     some = raw_mistakes(np.random.default_rng(1), rows, 15)
-    assert all(one.member >= FIRST for one in some[:10]) and not any(one.member >= FIRST for one in some[10:])
+    assert all(item.member >= FIRST for item in some[:10]) and not any(
+        item.member >= FIRST for item in some[10:]
+    )
 
 
 def test_what_gives_no_scenes_is_refused(searched: Path, tmp_path: Path) -> None:

@@ -108,8 +108,8 @@ def test_official_pictures_may_lose_one_point_and_their_questions_are_clusters()
 def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -> None:
     found = result("scenes")
     assert found.said(is_proof_held=Proof((), ()).holds)[-1].startswith("Repaired")
-    for one in (Proof((official(3),), ()), Proof((official(2),), (row(after=after(10)),))):
-        words = found.said(is_proof_held=one.holds)[-1]
+    for proof in (Proof((official(3),), ()), Proof((official(2),), (row(after=after(10)),))):
+        words = found.said(is_proof_held=proof.holds)[-1]
         assert words.startswith("Not claimed to be repaired")
     assert Proof((official(2),), (row(),)).holds
     assert "Not measured: a new search" in Proof((official(2),), ()).sentences[-1]
@@ -117,7 +117,7 @@ def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -
 
 def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path) -> None:
     """Planted bug: a folder of one picture replaced a proof that spoke against the correction."""
-    asked = [
+    folders = [
         AskedFolder(
             "CLEVR",
             (AskedPicture("1.png", "val", tmp_path, (AskedQuestion("1.png", "CLEVR", "Why?", (), answer),)),),
@@ -125,7 +125,7 @@ def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path)
         )
         for answer in ("1", "2")
     ]
-    assert len({_digest(one) for one in asked}) == 2 and _digest(asked[0]) == _digest(asked[0])
+    assert len({_digest(folder) for folder in folders}) == 2 and _digest(folders[0]) == _digest(folders[0])
     assert not Proof((official(2), official(3)), ()).holds
     assert len(Proof((official(2), official(3)), ()).sentences) == 3
 
@@ -156,14 +156,14 @@ def searched(place: Path) -> dict[str, bytes]:
 
 def test_the_same_query_is_searched_before_and_after(place: Path) -> None:
     command = ("repair", "prove", place, "--query", place.parent / "again.toml", "--json")
-    (told,) = json.loads(trex(*command).stdout)["searches"]
-    assert told["prior"] == 30 and told["query"] == "again" and told["before"]["renders"] >= 30
-    assert 0 <= told["new"] <= told["after"]["found"] and told["kept"] <= told["before"]["found"]
+    (message,) = json.loads(trex(*command).stdout)["searches"]
+    assert message["prior"] == 30 and message["query"] == "again" and message["before"]["renders"] >= 30
+    assert 0 <= message["new"] <= message["after"]["found"] and message["kept"] <= message["before"]["found"]
     before = searched(place)
-    assert json.loads(trex(*command).stdout)["searches"] == [told]
+    assert json.loads(trex(*command).stdout)["searches"] == [message]
     assert searched(place) == before and len(before) == 3
     document = json.loads(trex("repair", "report", place, "--json").stdout)
-    assert document["proof"]["searches"] == [told]
+    assert document["proof"]["searches"] == [message]
     assert "Search again, seed 0" in (place / "report.html").read_text()
 
 
@@ -198,7 +198,7 @@ def test_a_proof_belongs_to_its_correction(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (("--seed", "0"), "only a search"),
         (("--query", "again.toml", "--seed", "4"), "seed 4 chose no model"),
@@ -209,9 +209,9 @@ def test_a_proof_belongs_to_its_correction(place: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_named_and_nothing_is_written(
-    place: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+    place: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], text: str
 ) -> None:
     monkeypatch.chdir(place.parent)
     before = tree(place)
-    refused(trex("repair", "prove", place, *words), said)
+    refused(trex("repair", "prove", place, *words), text)
     assert tree(place) == before

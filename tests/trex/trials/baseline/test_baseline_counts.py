@@ -44,35 +44,35 @@ def test_the_pictures_are_what_they_are_meant_to_be() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = Folder(tmp_path / "data")
+    folder = Folder(tmp_path / "data")
     for number, (things, scene) in enumerate(PICTURES):
-        made.add("val" if number % 2 else "train", things, scene)
-    return made.path
+        folder.add("val" if number % 2 else "train", things, scene)
+    return folder.path
 
 
 def baseline(folder: Path, text: str = QUERY, **wanted: object) -> Baseline:
     query = write_query(folder.parent, text)
-    asked = BaselineOptions(dataset=folder, **wanted)  # type: ignore[arg-type]
-    (one,) = make_baseline([query], [], asked, folder.parent / "out", lambda *_: None).baselines
-    return one
+    options = BaselineOptions(dataset=folder, **wanted)  # type: ignore[arg-type]
+    (baseline,) = make_baseline([query], [], options, folder.parent / "out", lambda *_: None).baselines
+    return baseline
 
 
-def check_counts(one: Baseline) -> None:
-    assert one.examined == len(PICTURES)
-    assert one.hits == Proportion(HITS, len(PICTURES))
-    assert one.mistakes == Proportion(MISTAKES, KNOWN)
-    assert (one.hits_inside, one.mistakes_inside) == (
+def check_counts(baseline: Baseline) -> None:
+    assert baseline.examined == len(PICTURES)
+    assert baseline.hits == Proportion(HITS, len(PICTURES))
+    assert baseline.mistakes == Proportion(MISTAKES, KNOWN)
+    assert (baseline.hits_inside, baseline.mistakes_inside) == (
         Proportion(HITS_INSIDE, INSIDE),
         Proportion(MISTAKES_INSIDE, INSIDE),
     )
-    assert one.accuracy == Proportion(3, KNOWN)
+    assert baseline.accuracy == Proportion(3, KNOWN)
 
 
 def test_counts(folder: Path) -> None:
-    one = baseline(folder)
-    check_counts(one)
-    assert sum(row.truth is None for row in one.seen) == sum(scene is None for _, scene in PICTURES)
-    assert {row.split for row in one.seen} == {"train", "val"}
+    item = baseline(folder)
+    check_counts(item)
+    assert sum(row.truth is None for row in item.seen) == sum(scene is None for _, scene in PICTURES)
+    assert {row.split for row in item.seen} == {"train", "val"}
 
 
 def test_confidence_is_what_the_model_gives(folder: Path) -> None:
@@ -120,7 +120,7 @@ LOOSER = QUERY.replace("0.85", "0.5")
 
 
 def check_each_query(found: Sequence[Baseline]) -> None:
-    assert [one.hits.count for one in found] == [HITS, HITS + 1]
+    assert [baseline.hits.count for baseline in found] == [HITS, HITS + 1]
 
 
 def both(folder: Path) -> tuple[Baseline, ...]:
@@ -163,17 +163,17 @@ def test_a_question_is_put_to_a_picture_once_however_many_queries_ask_it(
     assert len(calls) == len(PICTURES)
 
 
-def check_rows(one: Baseline) -> None:
+def check_rows(baseline: Baseline) -> None:
     """Each row of the confusion matrix has as many as there are pictures of that truth, which is known here."""
     truths = [len(scene.objects) - 1 for _, scene in PICTURES if scene is not None]
-    sums = {truth: sum(row.values()) for truth, row in one.confusion.items()}
+    sums = {truth: sum(row.values()) for truth, row in baseline.confusion.items()}
     assert sums == {str(truth): truths.count(truth) for truth in sorted(set(truths))}
     answers = {"2": 6, "3": 1}
     for answer, number in answers.items():
-        assert sum(row[answer] for row in one.confusion.values()) == number
-    assert {answer for row in one.confusion.values() for answer in row} == set(answers)
-    right = sum(row.get(truth, 0) for truth, row in one.confusion.items())
-    assert right == one.accuracy.count
+        assert sum(row[answer] for row in baseline.confusion.values()) == number
+    assert {answer for row in baseline.confusion.values() for answer in row} == set(answers)
+    right = sum(row.get(truth, 0) for truth, row in baseline.confusion.items())
+    assert right == baseline.accuracy.count
 
 
 def test_confusion(folder: Path) -> None:
@@ -181,16 +181,16 @@ def test_confusion(folder: Path) -> None:
 
 
 def test_a_confusion_matrix_of_hits_alone_is_caught(folder: Path) -> None:
-    one = baseline(folder)
+    item = baseline(folder)
     with pytest.raises(AssertionError):
-        check_rows(replace(one, seen=tuple(row for row in one.seen if row.is_hit)))
+        check_rows(replace(item, seen=tuple(row for row in item.seen if row.is_hit)))
 
 
 def test_a_transposed_confusion_matrix_is_caught(folder: Path) -> None:
-    one = baseline(folder)
-    turned = [replace(row, answer=row.truth, truth=row.answer) for row in one.seen if row.truth]
+    item = baseline(folder)
+    turned = [replace(row, answer=row.truth, truth=row.answer) for row in item.seen if row.truth]
     with pytest.raises(AssertionError):
-        check_rows(replace(one, seen=tuple(turned)))
+        check_rows(replace(item, seen=tuple(turned)))
 
 
 # --- intervals
@@ -258,26 +258,26 @@ def test_the_answers_that_a_target_names(tmp_path: Path) -> None:
 
 
 def test_a_question_without_an_answer_is_neither_right_nor_wrong(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "data")
-    made.add("val", 2.0, scene_with(2))
-    made.add("val", 2.0, scene_with(1))
+    folder = Folder(tmp_path / "data")
+    folder.add("val", 2.0, scene_with(2))
+    folder.add("val", 2.0, scene_with(1))
     text = QUERY.replace("How many red things are there?", "What color is the cube?").replace('"2"', '"red"')
-    one = baseline(made.path, text)  # two red cubes: "the cube" is none
-    assert one.accuracy.of == one.mistakes.of == 1
-    assert "no answer" in one.confusion
+    item = baseline(folder.path, text)  # two red cubes: "the cube" is none
+    assert item.accuracy.of == item.mistakes.of == 1
+    assert "no answer" in item.confusion
 
 
 # --- the file
 
 
 def test_the_file_gives_back_what_was_counted(folder: Path) -> None:
-    one = baseline(folder)
-    assert read_baselines(folder.parent / "out") == (one,)
+    item = baseline(folder)
+    assert read_baselines(folder.parent / "out") == (item,)
     data = json.loads((folder.parent / "out" / "baseline.json").read_text())
     (summary,) = data["baselines"]
     assert summary["hits"]["count"] == HITS
-    assert summary["hits"]["interval_95"] == list(one.hits.interval)
-    assert summary["confusion"] == one.confusion
+    assert summary["hits"]["interval_95"] == list(item.hits.interval)
+    assert summary["confusion"] == item.confusion
 
 
 def test_any_rows_give_consistent_figures() -> None:
@@ -289,8 +289,10 @@ def test_any_rows_give_consistent_figures() -> None:
              False, (None, True, False)[rng.integers(3)])
         for k in range(300)
     )  # fmt: skip
-    one = Baseline("q", "q", "t", "m", "h", "w", "s", ("1",), seen)
-    assert sum(sum(row.values()) for row in one.confusion.values()) == sum(r.truth is not None for r in seen)
-    assert list(one.confusion) == ["0", "1", "2", "no answer"]
-    assert one.hits_inside.of == sum(r.in_world is True for r in seen)
+    baseline = Baseline("q", "q", "t", "m", "h", "w", "s", ("1",), seen)
+    assert sum(sum(row.values()) for row in baseline.confusion.values()) == sum(
+        r.truth is not None for r in seen
+    )
+    assert list(baseline.confusion) == ["0", "1", "2", "no answer"]
+    assert baseline.hits_inside.of == sum(r.in_world is True for r in seen)
     assert counted.in_order({"10", "9", "no answer", "cube", "2"}) == ("2", "9", "10", "cube", "no answer")

@@ -82,7 +82,10 @@ def test_a_label_that_the_model_may_have_another_word_for_is_no_truth(
     bound = replace(plan.bound, labels=answers)  # type: ignore[type-var]
     other = replace(plan, bound=bound, target=high_confidence(answers, answers[0], width=0.5))
     row = np.full(len(answers), -np.log(len(answers)))
-    seen = [(one.label, judge(other, one, row)) for one in LabelledPictures("mnist", folder, ())]
+    seen = [
+        (LabelledPicture.label, judge(other, LabelledPicture, row))
+        for LabelledPicture in LabelledPictures("mnist", folder, ())
+    ]
     assert {label: row.truth for label, row in seen} == {
         digit: digit if digit in known else None for digit in "0123456789"
     }

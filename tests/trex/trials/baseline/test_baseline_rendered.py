@@ -102,8 +102,8 @@ def test_draws_that_are_damaged_are_drawn_again(damage: str, tmp_path: Path) -> 
         path.write_bytes(data.replace(b'"small"', b'"large"'))
     else:  # the scenes of two draws change places
         lines = data.split(b"\n")
-        one, other = lines[1].split(b" ", 1), lines[2].split(b" ", 1)
-        lines[1], lines[2] = one[0] + b" " + other[1], other[0] + b" " + one[1]
+        datas, other = lines[1].split(b" ", 1), lines[2].split(b" ", 1)
+        lines[1], lines[2] = datas[0] + b" " + other[1], other[0] + b" " + datas[1]
         path.write_bytes(b"\n".join(lines))
     assert pixels(source(tmp_path)) == whole
     assert pixels(source(tmp_path)) == whole
@@ -143,8 +143,8 @@ def test_a_baseline_of_the_runs_own_draws_is_caught(tmp_path: Path, monkeypatch:
 
 
 def baselines(folder: Path, queries: list[Path], **wanted: object) -> tuple[Baseline, ...]:
-    asked = BaselineOptions(rendered=N, cache=folder / "cache", **wanted)  # type: ignore[arg-type]
-    return make_baseline(queries, [], asked, folder / "out", lambda *_: None).baselines
+    options = BaselineOptions(rendered=N, cache=folder / "cache", **wanted)  # type: ignore[arg-type]
+    return make_baseline(queries, [], options, folder / "out", lambda *_: None).baselines
 
 
 def two_queries(folder: Path) -> list[Path]:
@@ -183,11 +183,11 @@ def test_hits_agree_with_a_searchs_prior_batch(tmp_path: Path) -> None:
     how = run(tmp_path, [*overrides, "search.prior_scenes=150", "search.steps=0"]).results.how_often
     wanted = BaselineOptions(rendered=150, cache=tmp_path / "cache")
     query, out = tmp_path / "query.toml", tmp_path / "out"
-    (one,) = make_baseline([query], overrides, wanted, out, lambda *_: None).baselines
-    table = [[how.hits, how.n - how.hits], [one.hits.count, one.hits.of - one.hits.count]]
+    (baseline,) = make_baseline([query], overrides, wanted, out, lambda *_: None).baselines
+    table = [[how.hits, how.n - how.hits], [baseline.hits.count, baseline.hits.of - baseline.hits.count]]
     assert min(min(row) for row in table) > 20
     assert fisher_exact(table).pvalue > ALARM
-    table[1] = [one.mistakes.count, one.mistakes.of - one.mistakes.count]
+    table[1] = [baseline.mistakes.count, baseline.mistakes.of - baseline.mistakes.count]
     assert fisher_exact(table).pvalue < ALARM  # mistakes taken for hits would be seen
 
 
@@ -197,12 +197,12 @@ def test_hits_agree_with_a_searchs_prior_batch(tmp_path: Path) -> None:
 def test_a_run_stands_beside_it(tmp_path: Path) -> None:
     done = run(tmp_path)
     query = tmp_path / "query.toml"
-    (one,) = baselines(tmp_path, [query], beside=(done.folder,))
-    (beside,) = one.beside
+    (baseline,) = baselines(tmp_path, [query], beside=(done.folder,))
+    (beside,) = baseline.beside
     assert (beside.found, beside.renders) == (len(done.results.found), done.results.renders)
     assert beside.ending == done.results.ending
     assert beside.mistakes == sum(found.is_wrong for found in done.results.found)
-    assert read_baselines(tmp_path / "out") == (one,)
+    assert read_baselines(tmp_path / "out") == (baseline,)
     page = (tmp_path / "out" / "baseline.html").read_text()
     assert f"{beside.found} distinct scenes" in page
 
@@ -235,21 +235,23 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     assert all(reference.startswith(("data:", "#")) for reference in page.references)
     assert len(page.images) == 2 * N
     assert all((image["alt"] or "").startswith("Rendered scene with ") for image in page.images)
-    for one in read_baselines(tmp_path / "out"):
-        assert f"{one.hits.count} of {N}" in " ".join(page.text.split())
+    for baseline in read_baselines(tmp_path / "out"):
+        assert f"{baseline.hits.count} of {N}" in " ".join(page.text.split())
     fewer = trex("baseline", *queries, *arguments)  # an earlier baseline is replaced
     assert fewer.exit_code == 0
     page = read_page(tmp_path / "out" / "baseline.html")
-    assert len(page.images) == sum(one.hits.count for one in read_baselines(tmp_path / "out"))
+    assert len(page.images) == sum(
+        read_baseline.hits.count for read_baseline in read_baselines(tmp_path / "out")
+    )
 
 
 def test_what_a_file_is_called_is_escaped(tmp_path: Path) -> None:
     from tests.worlds.baseline_worlds import Folder, pixels_with
 
-    made = Folder(tmp_path / "data")
-    made.picture("val", "<script>alert(1)<&.png", pixels_with(2.0))
+    folder = Folder(tmp_path / "data")
+    folder.picture("val", "<script>alert(1)<&.png", pixels_with(2.0))
     query = write_query(tmp_path)
-    assert trex("baseline", query, "--dataset", made.path, "--out", tmp_path / "out").exit_code == 0
+    assert trex("baseline", query, "--dataset", folder.path, "--out", tmp_path / "out").exit_code == 0
     html = (tmp_path / "out" / "baseline.html").read_text()
     assert "<script" not in html
     assert "&lt;script&gt;" in html
@@ -261,10 +263,10 @@ def test_for_machines(tmp_path: Path) -> None:
     result = trex("baseline", query, *arguments)
     data = json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
-    (one,) = read_baselines(Path(data["json"]))
-    assert data["baselines"][0]["hits"]["count"] == one.hits.count
+    (baseline,) = read_baselines(Path(data["json"]))
+    assert data["baselines"][0]["hits"]["count"] == baseline.hits.count
     assert data["baselines"][0]["examined"] == 6
-    assert one.accuracy == Proportion(sum(row.answer == row.truth for row in one.seen), 6)
+    assert baseline.accuracy == Proportion(sum(row.answer == row.truth for row in baseline.seen), 6)
 
 
 def test_without_a_place_it_goes_below_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,9 +317,9 @@ def test_scores_are_those_of_a_search(tmp_path: Path) -> None:
 
 def test_the_level_set_of_a_mean_over_noise_draws_is_not_counted_from_single_pictures(tmp_path: Path) -> None:
     query = write_query(tmp_path)
-    asked = BaselineOptions(rendered=N, cache=tmp_path / "cache")
+    options = BaselineOptions(rendered=N, cache=tmp_path / "cache")
     with pytest.raises(InputError, match=r"render.noise=1"):
-        make_baseline([query], ["render.noise=4"], asked, tmp_path / "out", lambda *_: None)
+        make_baseline([query], ["render.noise=4"], options, tmp_path / "out", lambda *_: None)
     assert not (tmp_path / "out").exists()
 
 
@@ -327,10 +329,10 @@ def test_a_run_of_another_look_does_not_stand_beside_it(tmp_path: Path) -> None:
     query = tmp_path / "query.toml"
     with pytest.raises(InputError, match=r"its render.noise is '2', here '1'"):
         baselines(tmp_path, [query], beside=(done.folder,))
-    (one,) = baselines(tmp_path, [query])
-    assert one.preset == "fake"
-    assert len(replace(one, preset="reference").differences(done.manifest)) == 2
-    assert not replace(one, preset="").differences(done.manifest)  # a data folder has no look
+    (baseline,) = baselines(tmp_path, [query])
+    assert baseline.preset == "fake"
+    assert len(replace(baseline, preset="reference").differences(done.manifest)) == 2
+    assert not replace(baseline, preset="").differences(done.manifest)  # a data folder has no look
 
 
 def test_a_shipped_query_is_counted_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,5 +352,5 @@ def test_a_shipped_query_is_counted_by_its_name(tmp_path: Path, monkeypatch: pyt
     ]
     result = trex("baseline", "demo", QUERIES / "demo.toml", *words)
     assert result.exit_code == 0, result.output
-    (one,) = read_baselines(tmp_path / "out" / "baseline.json")
-    assert one.query == str(QUERIES / "demo.toml")
+    (baseline,) = read_baselines(tmp_path / "out" / "baseline.json")
+    assert baseline.query == str(QUERIES / "demo.toml")
