@@ -129,7 +129,7 @@ def test_the_site_has_every_document() -> None:
 
 @pytest.mark.slow
 def test_the_picture_of_the_readme_is_in_true_color() -> None:
-    """A palette of 200 colors once turned an object to blame black."""
+    """A palette of 200 colors once turned an object responsible black."""
     with Image.open(ROOT / "docs" / "images" / "report.png") as picture:
         assert picture.mode == "RGB"
         pixels = np.asarray(picture, dtype=np.int64)

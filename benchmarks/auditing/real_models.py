@@ -3,8 +3,8 @@
     python -m benchmarks.auditing.real_models runs/audit-shipped --model shipped
 
 Takes a finished audit with fresh scenes (`trex audit MODEL --fresh 2000`) and renders nothing. The tree is
-scikit-learn's, made and borne out from the same halves of the scenes as the audit's rules, over conditions on the
-question, the scene and its objects. Prints one JSON line a method: its sentences, and those borne out again in the
+scikit-learn's, made and judged by the same halves of the scenes as the audit's rules, over conditions on the
+question, the scene and its objects. Prints one JSON line a method: its sentences, and those confirmed again in the
 fresh scenes; for each, the share of the fresh scenes with its conditions that show such a mistake (precision); and of
 all confident mistakes there, the share that the sentences hold together (recall). A family counts its own kind of
 failure, a leaf any confident mistake. Random testing, the same scenes without a sentence, gives failing scenes only.
@@ -141,7 +141,7 @@ def figures(sentences: Sequence[Sentence]) -> dict[str, object]:
     best = max(again, key=lambda sentence: sentence.precision, default=None)
     return {
         "sentences": len(sentences),
-        "borne_out_again": len(again),
+        "confirmed_again": len(again),
         "precision": [round(sentence.precision, 3) for sentence in sentences],
         "holds": [sentence.holds for sentence in sentences],
         "best": best.words if best else "",

@@ -14,13 +14,13 @@ from pathlib import Path
 class Case:
     """A command line, run in a folder of its own after `make` has put the files there.
 
-    `is_told`: the command may end well, with one note that says what was left out (a picture of a data set, say).
+    `is_accepted`: the command may end well, with one note that says what was left out (a picture of a data set, say).
     """
 
     name: str
     words: tuple[str, ...]
     make: Callable[[Path], object] = lambda folder: None
-    is_told: bool = False
+    is_accepted: bool = False
 
 
 def writing(files: Mapping[str, str | bytes]) -> Callable[[Path], None]:

@@ -27,7 +27,7 @@ def judge(cases: Iterable[Case], place: Path) -> Iterator[tuple[Case, str, Endin
         folder.mkdir()
         case.make(folder)
         ending = run_to_end(case.words, folder)
-        yield case, unclear(ending, is_told=case.is_told), ending
+        yield case, unclear(ending, is_accepted=case.is_accepted), ending
 
 
 def run_to_end(words: tuple[str, ...], folder: Path) -> Ending:

@@ -94,8 +94,8 @@ def _runs() -> Iterator[Case]:
             yield Case(f"run.json: {key}, {n}", ("report", "run"), spoilt("run.json", text))
     for file in ("run.json", "draws.jsonl"):
         for name, data in TEXTS.items():
-            is_told = file == "draws.jsonl" and name in ("empty", "cut", "a list", "a number", "null")
-            yield Case(f"{file}: {name}", ("report", "run"), spoilt(file, data), is_told)
+            is_accepted = file == "draws.jsonl" and name in ("empty", "cut", "a list", "a number", "null")
+            yield Case(f"{file}: {name}", ("report", "run"), spoilt(file, data), is_accepted)
     picture = next((good_run() / "pictures").glob("*.png")).stem.removesuffix(".mask")
     files = (f"explanations/{picture}.json", "confirmations/reference.json")
     for file in (*files, "sessions.jsonl"):
@@ -120,9 +120,9 @@ def _queues() -> Iterator[Case]:
             words = ("queue", "run", "--runs", "runs") if key in ("text", "overrides") and n else rebuild
             files: dict[str, str | bytes] = {place: text}
             if words == rebuild:
-                yield Case(f"queued.json: {key}, {n}", words, writing(files), is_told=True)
+                yield Case(f"queued.json: {key}, {n}", words, writing(files), is_accepted=True)
     for name, data in TEXTS.items():
-        yield Case(f"queued.json: {name}", rebuild, writing({place: data}), is_told=True)
+        yield Case(f"queued.json: {name}", rebuild, writing({place: data}), is_accepted=True)
         for command in (("queue", "list"), ("queue", "watch", "--once")):
             words = (*command, "--runs", "runs")
             if data:

@@ -146,15 +146,17 @@ def cases() -> Iterator[Case]:
     }
     baseline = ("baseline", "query.toml", "--dataset", ".", "--out", "out")
     for name, data in pictures():
-        yield Case(f"picture: {name}", baseline, writing({**files, IMAGE: data}), is_told=True)
+        yield Case(f"picture: {name}", baseline, writing({**files, IMAGE: data}), is_accepted=True)
     for name, written in (*scene_texts(), *questions()):
         if b"scenes" in (written if isinstance(written, bytes) else written.encode()) or "nested" in name:
             yield Case(
-                f"scenes of pictures: {name}", baseline, writing({**files, SCENES: written}), is_told=True
+                f"scenes of pictures: {name}", baseline, writing({**files, SCENES: written}), is_accepted=True
             )
     for name, make in not_files(SCENES):
         if name != "nothing":
-            yield Case(f"scenes of pictures: {name}", baseline, _instead(files, SCENES, make), is_told=True)
+            yield Case(
+                f"scenes of pictures: {name}", baseline, _instead(files, SCENES, make), is_accepted=True
+            )
     verify = ("models", "verify", "fake", "--dataset", ".")
     for name, written in questions():
         yield Case(f"question: {name}", verify, writing({**files, QUESTIONS: written}))

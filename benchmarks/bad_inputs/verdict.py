@@ -22,7 +22,7 @@ class Ending:
     err: str
 
 
-def unclear(ending: Ending, *, is_told: bool) -> str:
+def unclear(ending: Ending, *, is_accepted: bool) -> str:
     """What is wrong with the ending, "" if it is clear."""
     if ending.code is None:
         return "hang"
@@ -30,7 +30,7 @@ def unclear(ending: Ending, *, is_told: bool) -> str:
         return "traceback"
     if ending.code < 0:
         return f"killed by signal {-ending.code}"
-    if is_told and ending.code == 0:
+    if is_accepted and ending.code == 0:
         return "" if NOTE.search(ending.err) else "silence"
     if ending.code not in CODES:
         return "accepted" if ending.code == 0 else f"exit code {ending.code}"

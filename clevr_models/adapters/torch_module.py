@@ -113,9 +113,9 @@ def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: 
         in_evaluation_mode(module)
         given = probes.to(device_of(module))
         with torch.inference_mode():
-            logits = _asked(module, given)
+            logits = _output(module, given)
             kept = _state(module)
-            again = _asked(module, given)
+            again = _output(module, given)
             is_kept = all(map(_is_same, kept, _state(module)))
         fault = _fault(logits, again, labels) or _meaning(logits, len(labels))
     except RAISED as error:
@@ -127,7 +127,7 @@ def probe_module(name: str, module: nn.Module, labels: tuple[str, ...], probes: 
         raise InputError(f"model {name!r} {fault}")
 
 
-def _asked(module: nn.Module, given: Tensor) -> object:
+def _output(module: nn.Module, given: Tensor) -> object:
     """What a module returns for pictures of its own, as it may write into them; one by one if it takes no batch."""
     try:
         return module(given.clone())

@@ -168,7 +168,7 @@ def _check_sound(url: str, choice: Choice, key: str) -> None:
             f"{url}: the model refuses to answer about a picture; change [model] prompt, or take another model"
         )
     if choice.error:
-        raise ModelError(f"{url} replied with an error in place of an answer{_said(choice.error, key)}")
+        raise ModelError(f"{url} replied with an error in place of an answer{_text_of(choice.error, key)}")
     if choice.message.tool_calls or choice.message.function_call:
         raise ModelError(
             f"{url}: the model calls a tool in place of an answer; switch its tools off at the server"
@@ -198,7 +198,7 @@ def _aligned(url: str, output: Said, *, has_thoughts: bool) -> Said:
     return output.model_copy(update={"tokens": tokens, "span": span})
 
 
-def _said(fault: object, key: str) -> str:
+def _text_of(fault: object, key: str) -> str:
     text = reason_of(fault, key).text
     return f": {text}" if text else ""
 
@@ -221,7 +221,7 @@ def _completion(url: str, data: bytes, key: str) -> Completion:
         )
     reply = parse_json(data, f"{url} must reply with a chat completion: the reply", error=ModelError)
     if isinstance(reply, dict) and (reply.get("error") or not reply.get("choices")):
-        text = _said(reply, key)  # of FastAPI, vLLM and others, which have other names for it
+        text = _text_of(reply, key)  # of FastAPI, vLLM and others, which have other names for it
         if reply.get("error") or text:
             raise ModelError(f"{url} replied with an error in place of choices{text}")
     try:

@@ -1,4 +1,4 @@
-"""The parts to blame for an answer: those whose removal explains it, alone or only together."""
+"""The parts responsible for an answer: those whose removal explains it, alone or only together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ How = Literal["alone", "either", "together", "most", "alike", "none"]
 
 @dataclass(frozen=True)
 class Blame:
-    """The parts to blame, strongest effect first, and how they act.
+    """The parts responsible, strongest effect first, and how they act.
 
     A flip is another answer, or the right one: the caller says which. "alone": leaving out the one part is a flip.
     "either": so is leaving out any one of several. "together": only leaving out all of them is. Otherwise "most" is the
@@ -40,7 +40,7 @@ def find_blame(
     """The blame, from the effect of leaving out each part and whether that was a flip.
 
     `together` lists sets of several parts whose removal was a flip, strongest first; they count if no single part's is.
-    With `only_flips` no part is to blame for its effect alone. Parts with equal effects keep their order.
+    With `only_flips` no part is responsible for its effect alone. Parts with equal effects keep their order.
     """
     alone = sorted((i for i, is_flip in enumerate(flips) if is_flip), key=lambda i: (effects[i], i))
     if alone:

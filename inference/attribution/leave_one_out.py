@@ -1,4 +1,4 @@
-"""Effects of changes to a latent on a classifier's answer: single effects, the part to blame, means over repeats."""
+"""Effects of changes to a latent on a classifier's answer: single effects, the part responsible, means over repeats."""
 
 from __future__ import annotations
 

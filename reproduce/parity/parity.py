@@ -53,7 +53,7 @@ def write_parity_page(
 def read_questions(data: Path, pictures: Sequence[OfficialPicture]) -> list[AskedQuestion]:
     """The published questions on these pictures, and phrased ones of every zero-hop and one-hop family."""
     names = {picture.name for picture in pictures}
-    published = [q for picture in read_folder(data, QuestionOptions()).pictures for q in picture.asked]
+    published = [q for picture in read_folder(data, QuestionOptions()).pictures for q in picture.questions]
     named = [(picture.name, picture.scene) for picture in pictures]
     return [q for q in published if q.picture in names] + phrase_questions(named, TRIES)
 

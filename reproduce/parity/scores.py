@@ -38,7 +38,7 @@ def make_pair(official: Pixels, ours: Pixels) -> Pair:
 class PictureAnswers(NamedTuple):
     """The questions on one picture and a model's answers, on the official picture and on ours."""
 
-    asked: tuple[AskedQuestion, ...]
+    questions: tuple[AskedQuestion, ...]
     official: tuple[str, ...]
     rendered: tuple[str, ...]
 
@@ -68,7 +68,7 @@ class PresetParity:
 
 def compare_answers(model: str, preset: str, pictures: Sequence[PictureAnswers]) -> list[PresetParity]:
     """A row for all questions, and one for each source of questions."""
-    sources = sorted({q.source for picture in pictures for q in picture.asked})
+    sources = sorted({q.source for picture in pictures for q in picture.questions})
     return [_row(model, preset, source, pictures) for source in (ALL, *sources)]
 
 

@@ -118,15 +118,15 @@ def _side(draft: Draft, among: Objects, is_related: bool, silent: int) -> Object
 def _refuse_equal(draft: Draft, objects: Objects, other: Objects) -> None:
     """Raise DeadEndError if both sides are the same objects; both may be empty if their words differ."""
     if objects.bits == other.bits and (
-        objects.bits or _said(draft, objects.step) == _said(draft, other.step)
+        objects.bits or _described(draft, objects.step) == _described(draft, other.step)
     ):
         raise DeadEndError
 
 
-def _said(draft: Draft, at: int) -> list[tuple[str, tuple[str, ...]]]:
+def _described(draft: Draft, at: int) -> list[tuple[str, tuple[str, ...]]]:
     """The calls that lead to a step, in reverse order."""
     step = draft.steps[at]
-    before = _said(draft, step.inputs[0]) if step.inputs else []
+    before = _described(draft, step.inputs[0]) if step.inputs else []
     return [(step.function, step.value_inputs), *before]
 
 

@@ -52,18 +52,18 @@ def _form_of(family: Family) -> str:
         case "compare_integer":
             return f"{what}({','.join(f'count({side})' for side in sides)})"
         case "comparison":
-            return f"equal_{what}({','.join(_asked(what, side) for side in sides)})"
+            return f"equal_{what}({','.join(_query(what, side) for side in sides)})"
         case "single_and":
-            return _asked(what, f"intersect({','.join([_beside(_SCENE)] * 2)})")
+            return _query(what, f"intersect({','.join([_beside(_SCENE)] * 2)})")
         case "single_or":
             filtered = what.removeprefix("count").replace("_", "filter_")
             return f"count({filtered and filtered + '-'}union({','.join(sides)}))"
         case "same_relate":
             return _sharing(what, related)
-    return _asked(what, _chain(_HOPS[family.kind]))
+    return _query(what, _chain(_HOPS[family.kind]))
 
 
-def _asked(text: str, things: str) -> str:
+def _query(text: str, things: str) -> str:
     return f"query_{text}(unique({things}))" if text in ATTRIBUTES else f"{text}({things})"
 
 
@@ -79,8 +79,8 @@ def _sharing(same: str, text: str) -> str:
     """CLEVR counts all things that share an attribute in one family, and those that are described in another."""
     all_of_them = f"{same}(unique({_SCENE}))"
     if text in ATTRIBUTES or text.endswith("_all"):
-        return _asked(text.removesuffix("_all"), all_of_them)
-    return _asked(text, f"{_SOME}{all_of_them}")
+        return _query(text.removesuffix("_all"), all_of_them)
+    return _query(text, f"{_SOME}{all_of_them}")
 
 
 def program_lines(program: Program) -> list[str]:

@@ -39,16 +39,16 @@ def test_the_verdict_knows_a_traceback_a_hang_and_silence() -> None:
     sys.path.insert(0, str(ROOT))
     from benchmarks.bad_inputs.verdict import Ending, unclear
 
-    def verdict(code: int | None, err: str, *, is_told: bool = False) -> str:
-        return unclear(Ending(code, "", err), is_told=is_told)
+    def verdict(code: int | None, err: str, *, is_accepted: bool = False) -> str:
+        return unclear(Ending(code, "", err), is_accepted=is_accepted)
 
     assert verdict(2, "writing to x\nerror: width is 3; give less\n") == ""
     assert verdict(None, "") == "hang"
     assert verdict(1, "Traceback (most recent call last):\n") == "traceback"
     assert verdict(2, "") == "silence"
     assert verdict(0, "") == "accepted"
-    assert verdict(0, "", is_told=True) == "silence"
-    assert verdict(0, "note: images/x.png: no readable PNG\n", is_told=True) == ""
+    assert verdict(0, "", is_accepted=True) == "silence"
+    assert verdict(0, "note: images/x.png: no readable PNG\n", is_accepted=True) == ""
     assert verdict(2, "error: a\nb\n") != ""
     assert verdict(2, "error: a\x00b\n") != ""
     assert verdict(-9, "error: a\n") != ""

@@ -275,4 +275,4 @@ def test_the_words_of_a_failure_name_the_truth_of_the_changed_scene(tmp_path: Pa
     )
     assert explanation.blame == Blame("none")
     assert "(without the" in (text := sentence(explanation)) and "the answer is 1, and 0 is true)" in text
-    assert "to blame" not in text
+    assert "responsible" not in text

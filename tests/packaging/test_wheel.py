@@ -31,8 +31,8 @@ def expected(tree: Path) -> set[str]:
         "clevr_models/relation_network/*.json", "blender_assets/*.blend", "blender_assets/manifest.json",
         "blender_assets/shapes/*",
     )  # fmt: skip
-    rooms = [package, *(path for path in package.iterdir() if path.is_dir())]
-    modules = {file for path in rooms for file in path.resolve().rglob("*.py")}
+    folders = [package, *(path for path in package.iterdir() if path.is_dir())]
+    modules = {file for path in folders for file in path.resolve().rglob("*.py")}
     named = {file: file.relative_to(package if file.is_relative_to(package) else tree) for file in modules}
     found = {f"trex/{name}" for name in named.values()}
     for pattern in data:

@@ -218,7 +218,7 @@ def agreement_words(agreement: Agreement) -> str:
     kappa = "" if agreement.kappa is None else f" (Cohen's kappa {agreement.kappa:.2f})"
     return (
         "If the scenes that made the rules and those that judged them swap roles, "
-        f"the number of rules borne out is {second} instead of {first}; with the same words: {both}. Of the "
+        f"the number of rules that hold is {second} instead of {first}; with the same words: {both}. Of the "
         f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: "
         f"{share_words(agreement.same)}{kappa}."
     )

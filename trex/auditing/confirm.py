@@ -59,11 +59,11 @@ class Confirmer:
             if examined.scene in known:
                 stayed += known[examined.scene].stays
                 continue
-            row = self._asked_again(number, family, facts, examined, failed, stayed < SHOWN)
+            row = self._examined_again(number, family, facts, examined, failed, stayed < SHOWN)
             stayed += row.stays
             log.append([row])
 
-    def _asked_again(
+    def _examined_again(
         self, number: int, family: Family, facts: Facts, examined: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
         """The mistakes stay if at least half of them are made again, as the family's sentence says and as surely."""
@@ -71,7 +71,7 @@ class Confirmer:
         places = mistakes_of(family, facts.scene, examined, failed)
         wrong = [(mistake, questions[mistake.at]) for mistake in examined.mistakes if mistake.at in places]
         scene, membership = deciding_scene(facts.scene), Membership(family, examined, self.asker.vocabulary)
-        output = self._said(scene, [question for _, question in wrong])
+        output = self._answers(scene, [question for _, question in wrong])
         sure = [
             answer.probability if membership.is_failure(scene, *each, answer.answer) else 0.0
             for each, answer in zip(wrong, output, strict=True)
@@ -113,7 +113,7 @@ class Confirmer:
             return True
         programs = counts_of(scene.objects[unit], family.symptom.what, self.asker.vocabulary)
         questions = [SceneQuestion(FAMILIES[0], program, execute(program, scene)) for program in programs]
-        output = self._said(scene, questions)
+        output = self._answers(scene, questions)
         return membership.is_taken_for(
             scene, unit, {program: item.answer for program, item in zip(programs, output, strict=True)}
         )
@@ -156,14 +156,14 @@ class Confirmer:
         ]
         if not left:
             return None
-        output = self._said(scene, [question for _, question in left])
+        output = self._answers(scene, [question for _, question in left])
         stays = [
             is_failure(*each, item.answer) and item.probability >= self.asker.sure
             for each, item in zip(left, output, strict=True)
         ]
         return sum(stays) / len(stays)
 
-    def _said(self, scene: Scene, questions: Sequence[SceneQuestion]) -> list[Said]:
+    def _answers(self, scene: Scene, questions: Sequence[SceneQuestion]) -> list[Said]:
         (image,) = images(self.renderer.render([scene]))
         return self.asker.ask(image, questions)
 

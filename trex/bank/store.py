@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 KEPT = "everything rendered before is kept"
 POLL_S = 0.2
 DELETED_S = 120.0  # for longer, nobody deletes a bank
-SAID_S = 10.0  # a program that waits longer says for whom
+REPORTED_S = 10.0  # a program that waits longer says for whom
 PATIENCE_S = 120.0  # for a program that makes no progress with its batch
 
 
@@ -171,7 +171,7 @@ class Batches:
         it and `what` it holds.
         """
         began = since = monotonic()
-        last, is_said = progress(), False
+        last, is_reported = progress(), False
         while not self.take(batch):
             holder, now = self.holder(batch), monotonic()
             if (number := progress()) != last:
@@ -180,8 +180,8 @@ class Batches:
                 how = "is suspended" if is_suspended(holder) else f"has done nothing for {patience_s:g} s"
                 log.warning("%s, which has %s, %s; doing these here, too", named(holder), what, how)
                 return False
-            if not is_said and now - began > SAID_S:
-                is_said = True
+            if not is_reported and now - began > REPORTED_S:
+                is_reported = True
                 log.warning("waiting for %s, which has %s", named(holder), what)
             sleep(POLL_S)
         return True

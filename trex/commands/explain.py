@@ -159,7 +159,7 @@ def _json(done: ExplainedHits) -> dict[str, object]:
 
     scenes = [
         {
-            "culprit": _strongest(explanation),
+            "strongest": _strongest(explanation),
             "blame": asdict(explanation.blame),
             "compared": explanation.compared,
             "control_is_exact": explanation.control.is_exact,

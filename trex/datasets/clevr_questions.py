@@ -65,7 +65,7 @@ class AskedPicture:
     name: str
     split: str
     path: Path
-    asked: tuple[AskedQuestion, ...]
+    questions: tuple[AskedQuestion, ...]
 
     @property
     def images(self) -> Path:

@@ -39,17 +39,17 @@ class Tally:
     def problems(self) -> tuple[Problem, ...]:
         """A problem for each remark, at the first file or record."""
         return tuple(
-            Problem(self._first[remark], _said(remark, number)) for remark, number in self._counts.items()
+            Problem(self._first[remark], _sentence(remark, number)) for remark, number in self._counts.items()
         )
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """A sentence for each remark: "12 questions have ...; the first: FILE: question 3"."""
         return tuple(
-            f"{_said(remark, number)}; the first: {self._first[remark]}"
+            f"{_sentence(remark, number)}; the first: {self._first[remark]}"
             for remark, number in self._counts.items()
         )
 
 
-def _said(remark: Remark, number: int) -> str:
+def _sentence(remark: Remark, number: int) -> str:
     return f"{number:,} {remark.one if number == 1 else remark.many}"

@@ -23,10 +23,10 @@ def rendering_findings() -> list[Finding]:
         program = blender_program()
     except InputError as error:
         return [Finding(BLENDER, State.FAULT, "none that can be used", str(error))]
-    return [Finding(BLENDER, State.OK, _said(program)), _rendering()]
+    return [Finding(BLENDER, State.OK, _described(program)), _rendering()]
 
 
-def _said(program: Program) -> str:
+def _described(program: Program) -> str:
     if program.is_own:
         return f"{program.version}, the module bpy of this Python"
     kind = "a Blender executable" if program.is_executable else "a Python with bpy"

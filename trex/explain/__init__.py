@@ -1,1 +1,1 @@
-"""Which object is to blame: leave-one-out, smallest changes, saliency, and the explanation's view on a page."""
+"""Which object is responsible: leave-one-out, smallest changes, saliency, and the explanation's view on a page."""

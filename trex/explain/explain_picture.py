@@ -95,7 +95,7 @@ class PictureExplained:
 
     @property
     def blame(self) -> Blame:
-        """The objects to blame for the answer to the official picture; none if our render does not show that answer."""
+        """The objects responsible for the answer to the official picture; none if our render does not show it."""
         if not self.is_reproduced:
             return Blame("none")
         return find_blame(self.effects, self._flips, only_flips=self.compared == "truth")
@@ -118,7 +118,7 @@ class PictureExplained:
 
     @property
     def strongest(self) -> int | None:
-        """The object to blame whose removal lowers the probability most; None if there is none, or if several tie."""
+        """The object responsible whose removal lowers the probability most; None if none, or several, do."""
         rows = zip(self.effects, self._flips, strict=True)
         effects = [e if is_flip or self.compared != "truth" else 0.0 for e, is_flip in rows]
         return only(strongest(effects)) if self.is_reproduced else None
@@ -245,7 +245,7 @@ def _json(explained: PictureExplained) -> dict[str, object]:
     return {
         **asdict(explained),
         "effects": list(explained.effects),
-        "culprit": explained.strongest,
+        "strongest": explained.strongest,
         "blame": asdict(explained.blame),
         "compared": explained.compared,
         "says": explained.sentences()[-1],

@@ -32,7 +32,9 @@ from trex.scenes.vocabulary import Vocabulary
 from trex.search.hit import Hit
 
 MAX_TRIES = 100  # draws of the nuisances for each valid one
-REPLICATED = 2  # objects left out under other nuisances: those with the largest effects, besides all to blame
+REPLICATED = (
+    2  # objects left out under other nuisances: those with the largest effects, besides all responsible
+)
 
 
 def explain_scene(

@@ -171,7 +171,7 @@ class JointReplicates:
 class Replicates:
     """The scene under other cameras and lights from the prior; `skipped` draws left an object too little visible.
 
-    `together` leaves out all objects that are to blame only together; `right` counts the draws with all objects in
+    `together` leaves out all objects that are responsible only together; `right` counts the draws with all objects in
     which the model is right, if this is a failure.
     """
 
@@ -263,9 +263,9 @@ class Explanation:
 
     @property
     def chief(self) -> int | None:
-        """The object to blame, of several the one with the strongest effect; None if there is none, if several are
-        equally to blame (their effects differ by less than NOTICEABLE), or if the control failed, so that effects mean
-        nothing.
+        """The object responsible, of several the one with the strongest effect; None if there is none, if several are
+        equally responsible (their effects differ by less than NOTICEABLE), or if the control failed, so that effects
+        mean nothing.
         """
         if not self.control.is_exact or not self.blame.parts:
             return None
@@ -276,7 +276,7 @@ class Explanation:
 
     @property
     def blame(self) -> Blame:
-        """All objects to blame: those whose removal is a flip, else, if this is no failure, the strongest."""
+        """All objects responsible: those whose removal is a flip, else, if this is no failure, the strongest."""
         together = [tuple(edit.index for edit in effect.edits) for effect in self.joint_removals]
         effects = [effect.change for effect in self.removals]
         flips = [effect.is_flip for effect in self.removals]

@@ -46,7 +46,7 @@ class ExplanationView:
     maps: tuple[Shot, ...]
     tables: tuple[Table[Effect], ...]
     is_exact: bool
-    effect: float  # the strongest effect of an object to blame, 0 if there is none
+    effect: float  # the strongest effect of an object responsible, 0 if there is none
     by: Compared
 
 
@@ -77,7 +77,7 @@ def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | 
         "nothing left out",
         f"{score.answer} · {percent(score.confidence)}",
         f"The found scene; confidence {percent(score.confidence)}"
-        + ("; each object to blame has a red outline" if explanation.blame.parts else ""),
+        + ("; each object responsible has a red outline" if explanation.blame.parts else ""),
         large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame)),
         note="" if look is None else look.words,
     )
@@ -110,7 +110,7 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
 
 
 def outlined(pixels: Bytes, mask: Bytes, blame: Blame) -> Bytes:
-    """The picture (H, W, 3) with a red line two pixels wide around each object to blame; `mask` is (H, W)."""
+    """The picture (H, W, 3) with a red line two pixels wide around each object responsible; `mask` is (H, W)."""
     drawn = pixels.copy()
     for index in blame.parts:
         inside = mask == index + 1

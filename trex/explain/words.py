@@ -48,7 +48,7 @@ class Before(NamedTuple):
 
 
 def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, answer_without: str = "") -> str:
-    """Which object is to blame and why; `answer_without` is the answer without all jointly blamed objects."""
+    """Which object is responsible and why; `answer_without` is the answer without all jointly blamed objects."""
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
     texts = [points(removed[i].change) for i in blame.parts]
     does = DOES_WITHOUT[before.by]
@@ -57,28 +57,28 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, ans
             (only,) = blame.parts
             without = _alone(removed[only].answer, before)
             return capitalized(
-                f"{named[0]} is to blame: without it {without} and the confidence changes by {texts[0]}."
+                f"{named[0]} is responsible: without it {without} and the confidence changes by {texts[0]}."
             )
         case "either":
             which = "either one" if len(named) == 2 else "any one of them"
             return (
-                f"{capitalized(_listed(named))} are to blame: leaving out {which} {does} "
+                f"{capitalized(_listed(named))} are responsible: leaving out {which} {does} "
                 f"(confidence {_listed(texts)})."
             )
         case "together":
             which = "both" if len(named) == 2 else f"all {len(named)}"
             return (
-                f"{capitalized(_listed(named))} are to blame, {which} together: leaving out {which} "
+                f"{capitalized(_listed(named))} are responsible, {which} together: leaving out {which} "
                 f"{_together(answer_without, before.by)}."
             )
         case "most":
             return capitalized(
-                f"{named[0]} is to blame: without it the confidence changes by {texts[0]}, though no single removal "
+                f"{named[0]} is responsible: without it the confidence changes by {texts[0]}, though no single removal "
                 f"{does}."
             )
         case "alike":
             return (
-                f"{capitalized(_listed(named))} are equally to blame: without any one of them the confidence "
+                f"{capitalized(_listed(named))} are equally responsible: without any one of them the confidence "
                 f"changes by about {texts[0]}."
             )
     if before.by == "truth":
@@ -87,7 +87,7 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, ans
 
 
 def _alone(answer: str, before: Before) -> str:
-    """What becomes of the answer without the one object to blame."""
+    """What becomes of the answer without the one object responsible."""
     if before.by == "level set":
         return f"the scene leaves the level set (the answer is {answer})"
     if before.by == "answer":
@@ -98,7 +98,7 @@ def _alone(answer: str, before: Before) -> str:
 
 
 def _together(answer: str, by: Compared) -> str:
-    """What becomes of the answer without all objects to blame."""
+    """What becomes of the answer without all objects responsible."""
     if by == "answer":
         return f"makes the answer {answer}, leaving out fewer does not change it"
     right = f" (it says {answer})" if by == "truth" else ""
@@ -118,7 +118,7 @@ def _strongest(removed: Sequence[Removed]) -> str:
 
 
 def sentence(explanation: Explanation) -> str:
-    """One sentence: the objects to blame in an explained scene."""
+    """One sentence: the objects responsible in an explained scene."""
     removed = [
         Removed(object_words(explanation.scene, i), effect.change, effect.score.answer, effect.truth)
         for i, effect in enumerate(explanation.removals)
@@ -129,9 +129,9 @@ def sentence(explanation: Explanation) -> str:
 
 
 def stability_sentences(explanation: Explanation) -> tuple[str, ...]:
-    """For each object to blame, whether removing it also lowers the confidence under other cameras and lights.
+    """For each object responsible, whether removing it also lowers the confidence under other cameras and lights.
 
-    Objects that are to blame only together are removed together.
+    Objects that are responsible only together are removed together.
     """
     if explanation.nuisances is None:
         return ()
@@ -225,11 +225,11 @@ def _mean_effect(explanation: Explanation, effect: Effect) -> str:
 def map_words(explanation: Explanation, found: SaliencyMap) -> str:
     """What a saliency map says beside the ablation: its most salient object and its largest pixel."""
     top, rank = found.ranking[0], scene_agreement(explanation, found).rank_correlation
-    verdict = "not an object to blame"
+    verdict = "not an object responsible"
     if top in explanation.blame.parts:
-        verdict = "as ablation says" if len(explanation.blame.parts) == 1 else "one of those to blame"
+        verdict = "as ablation says" if len(explanation.blame.parts) == 1 else "one of those responsible"
     if not explanation.blame.parts:
-        verdict = "no object is to blame"
+        verdict = "no object is responsible"
     peak = "the background" if found.peak_object is None else f"object {found.peak_object}"
     words = (
         f"most on object {top} ({object_words(explanation.scene, top)}), {verdict}; largest pixel on {peak}"

@@ -53,13 +53,13 @@ class Situation:
         request: Callable[[], Sequence[Asked]],
     ) -> None:
         self.facts, self.failures = facts, failures
-        self._truths, self._conditions, self._asked = truths, conditions, request
+        self._truths, self._conditions, self._questions = truths, conditions, request
         self._tables: dict[Level, Bools] = {}
 
     def table(self, level: Level) -> Bools:
         """(units, conditions): which conditions of a level hold for the scene's units, 7 kB for 50 questions."""
         if level not in self._tables:
-            request = self._asked() if level == "question" else ()
+            request = self._questions() if level == "question" else ()
             self._tables[level] = rows(level, self._conditions[level], self.facts, request)
         return self._tables[level]
 

@@ -109,40 +109,40 @@ class Family:
         """Whether a unit with this symptom, taken for or answered with `value`, fails as the whole sentence says."""
         return symptom == self.symptom and self.value in ("", value)
 
-    def holds(self, facts: Facts, asked: Sequence[Asked] = ()) -> Bools:
-        """(units,): for which units of a scene that can fail so the conditions hold; `asked` if these are questions.
+    def holds(self, facts: Facts, questions: Sequence[Asked] = ()) -> Bools:
+        """(units,): for which units of a scene that can fail so the conditions hold; `questions` if units are.
 
         A scene is the unit of a search's family.
         """
         if self.symptom == SOUGHT:
             return np.array([next(self.pattern.matches(scene_graph(facts)), None) is not None])
-        table = rows(self.symptom.level, self.pattern.conditions, facts, asked)
-        can_show = self.symptom.can_show(len(table), [one.truth for one in asked])
+        table = rows(self.symptom.level, self.pattern.conditions, facts, questions)
+        can_show = self.symptom.can_show(len(table), [question.truth for question in questions])
         found: Bools = table.all(axis=1) & can_show
         return found
 
 
-def rows(level: Level, conditions: Sequence[Condition], facts: Facts, asked: Sequence[Asked]) -> Bools:
+def rows(level: Level, conditions: Sequence[Condition], facts: Facts, questions: Sequence[Asked]) -> Bools:
     """(units, conditions): which conditions hold for the units of a scene: its objects, itself, or questions."""
     if level == "object":
         return object_rows(facts, conditions)
-    return scene_row(facts, conditions) if level == "scene" else question_rows(facts, asked, conditions)
+    return scene_row(facts, conditions) if level == "scene" else question_rows(facts, questions, conditions)
 
 
 def fresh_members(
     family: Family,
     scenes: Iterable[Scene],
     vocabulary: Vocabulary,
-    asked: Callable[[Scene], Sequence[Asked]] = lambda scene: (),
+    questions: Callable[[Scene], Sequence[Asked]] = lambda scene: (),
     unit: int | None = None,
 ) -> Iterator[Facts]:
     """Those of the scenes, such as draws of the prior, in which the family's conditions hold for a unit, or for this.
 
-    `asked` gives the questions about a scene, for families of wrong answers.
+    `questions` gives the questions about a scene, for families of wrong answers.
     """
     for scene in scenes:
         facts = facts_of(scene, vocabulary)
-        holds = family.holds(facts, asked(scene) if family.symptom.level == "question" else ())
+        holds = family.holds(facts, questions(scene) if family.symptom.level == "question" else ())
         if holds.any() if unit is None else holds[unit]:
             yield facts
 
@@ -188,5 +188,5 @@ def _wrong_answer(family: Family) -> str:
         answer, _, truth = symptom.what.partition(" for ")
         kind = f"says “{answer}” for “{truth}”"
     example = f" ({family.value})" if family.value else ""
-    questions = ", ".join(one.words for one in family.pattern.around if one.part == "question")
+    questions = ", ".join(each.words for each in family.pattern.around if each.part == "question")
     return f"the model {kind}{example}" + (f" in questions {questions}" if questions else "")

@@ -27,7 +27,12 @@ def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | 
     if found is None:
         return None
     rows = [
-        (row.look, _said(gate.rank_correlation), _said(gate.top_fifth), "yes" if gate.passes else "no")
+        (
+            row.look,
+            _correlation(gate.rank_correlation),
+            _correlation(gate.top_fifth),
+            "yes" if gate.passes else "no",
+        )
         for row in found.tried
         for gate in [row.gate]
     ]
@@ -54,12 +59,12 @@ def _sentence(manifest: Manifest, results: Results, found: LookCalibration) -> s
 
 
 def _ranks(row: TriedLook) -> str:
-    overall, near = _said(row.gate.rank_correlation), _said(row.gate.top_fifth)
+    overall, near = _correlation(row.gate.rank_correlation), _correlation(row.gate.top_fifth)
     return (
         f"{row.look} ranks scenes as the deciding look does with rank correlation {overall}, and {near} among those "
         f"nearest to the level set ({LEAST:g} and {LEAST_TOP:g} are needed to lead)"
     )
 
 
-def _said(correlation: float | None) -> str:
+def _correlation(correlation: float | None) -> str:
     return "unknown (all scores are equal)" if correlation is None else f"{correlation:.2f}"

@@ -53,17 +53,17 @@ def _how_sure(manifest: Manifest, results: Results) -> str:
 
 
 def _why(explanations: Mapping[str, Explanation]) -> str:
-    """The number of explained scenes with objects to blame, and the most frequent one."""
+    """The number of explained scenes with objects responsible, and the most frequent one."""
     built = [explanation for explanation in explanations.values() if explanation.control.is_exact]
     blamed = [explanation for explanation in built if explanation.blame.parts]
     if not built:
         return ""
     if not blamed:
-        return f"no object is to blame in any of the {len(built)} explained scenes"
+        return f"no object is responsible in any of the {len(built)} explained scenes"
     names = Counter(name for explanation in blamed for name in _blamed_names(explanation))
     name, times = names.most_common(1)[0]
     return (
-        f"objects to blame were identified in {len(blamed)} of {len(built)} explained scenes, most often a "
+        f"objects responsible were identified in {len(blamed)} of {len(built)} explained scenes, most often a "
         f"{name} ({times})"
     )
 

@@ -198,7 +198,7 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
         pictures: Iterator[Pictures] = map(_stored, scenes)
         if look.preset is not None:
             rendered = stack.enter_context(open_rendered(batches, look, options.device, options.processes))
-            _check_asked(model, scenes, look.preset)
+            _check_model(model, scenes, look.preset)
             pictures = rendered.pictures([batch.key(scene) for batch, scene in scenes])
         for number, (batch, scene) in enumerate(scenes):
             progress("scenes", number, len(scenes))
@@ -241,7 +241,7 @@ def _stored(pair: InBatch) -> Pictures:
     return (batch.picture(scene),)
 
 
-def _check_asked(model: ClevrModel, scenes: Sequence[InBatch], preset: str) -> None:
+def _check_model(model: ClevrModel, scenes: Sequence[InBatch], preset: str) -> None:
     """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
     questions = list(
         dict.fromkeys(question_of(scene.question, batch.program(scene)) for batch, scene in scenes)

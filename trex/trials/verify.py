@@ -63,23 +63,23 @@ def verify(
         raise InputError(
             f"--published {published} is not an accuracy; give a number above 0, at most 1, such as 0.936"
         )
-    asked_folder = read_folder(folder, options)
-    bound = bound_to(model, _readable(model, asked_folder))
+    data_set = read_folder(folder, options)
+    bound = bound_to(model, _readable(model, data_set))
     weights = weights_fingerprint(model.name, bound)
     what = "\n".join(
         [
             weights,
             repr(probe_probabilities_of(bound)),
-            *(str(picture.path.resolve()) for picture in asked_folder.pictures),
+            *(str(picture.path.resolve()) for picture in data_set.pictures),
         ]
     )
     # The model may be measured elsewhere in parallel.
     path = checks_folder() / f"{short_hash(what)}.answers.jsonl"
     tally = Tally()
-    rows = _answer(model, path, asked_folder, tally, progress)
+    rows = _answer(model, path, data_set, tally, progress)
     check = replace(
-        _checked(model.name, weights, asked_folder, rows, published),
-        notes=(*asked_folder.notes, *tally.sentences),
+        _checked(model.name, weights, data_set, rows, published),
+        notes=(*data_set.notes, *tally.sentences),
     )
     if check.official and is_known_by_weights(bound):
         store_check(check)
@@ -101,7 +101,7 @@ def _answer(
             pixels = read_pixels(picture.path, picture.images, tally)
             key = _key(picture, pixels)
             if key not in known:
-                known[key] = LoggedAnswers(key, ask(model, pixels, picture.asked))
+                known[key] = LoggedAnswers(key, ask(model, pixels, picture.questions))
                 log.append([known[key]])
             rows.append((picture, known[key]))
             progress("pictures scored", len(rows), len(folder.pictures))
@@ -122,7 +122,7 @@ def _readable(model: ClevrModel, folder: AskedFolder) -> Question:
     """The first question that the model can read; InputError if there is none."""
     first: InputError | None = None
     for picture in folder.pictures:
-        for q in picture.asked:
+        for q in picture.questions:
             question = question_of(q.text, q.program)
             try:
                 bound_to(model, question)
@@ -134,7 +134,7 @@ def _readable(model: ClevrModel, folder: AskedFolder) -> Question:
 
 
 def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
-    request = [(q.source, q.text, q.answer, q.program) for q in picture.asked]
+    request = [(q.source, q.text, q.answer, q.program) for q in picture.questions]
     digest = hashlib.sha256(json.dumps(request).encode())
     digest.update(repr(pixels.shape).encode() + pixels.tobytes())
     return digest.hexdigest()
@@ -143,9 +143,9 @@ def _key(picture: AskedPicture, pixels: NDArray[np.uint8]) -> str:
 def _checked(
     name: str, weights: str, folder: AskedFolder, rows: Sequence[Row], published: float | None
 ) -> AccuracyCheck:
-    sources = {q.source for picture, _ in rows for q in picture.asked}
+    sources = {q.source for picture, _ in rows for q in picture.questions}
     by_source = {source: by_type(rows, source) for source in sorted(sources)}
-    splits = Counter(picture.split for picture, _ in rows for q in picture.asked if q.source == OFFICIAL)
+    splits = Counter(picture.split for picture, _ in rows for q in picture.questions if q.source == OFFICIAL)
     known = PUBLISHED.get(name)
     if published is not None:
         known = Published(published, "given by --published")
@@ -170,7 +170,7 @@ def by_type(rows: Sequence[Row], source: str) -> dict[str, AccuracyShare]:
     kinds: dict[str, list[list[bool]]] = {}  # by type: whether each answer is right, picture by picture
     for picture, answered in rows:
         right: dict[str, list[bool]] = {}
-        for q, answer in zip(picture.asked, answered.answers, strict=True):
+        for q, answer in zip(picture.questions, answered.answers, strict=True):
             if q.source == source:
                 for name in ("all", question_type(question_of(q.text, q.program).program)):
                     right.setdefault(name, []).append(is_same(answer, q.answer))

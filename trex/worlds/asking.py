@@ -30,7 +30,7 @@ def ask_all(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Q
 
     ModelError if it gives no log probabilities; InputError if it cannot read a question.
     """
-    return [_said(*answered) for answered in _rows(model, image, questions)]
+    return [_answer(*answered) for answered in _rows(model, image, questions)]
 
 
 def answers_to(
@@ -50,7 +50,7 @@ def ask_mean(model: ClevrModel, pictures: Sequence[NDArray[np.float32]], questio
     """
     answered = [_rows(model, picture, [question])[0] for picture in pictures]
     rows = np.stack([row for row, _ in answered])  # (pictures, K)
-    return _said(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), answered[0][1])
+    return _answer(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), answered[0][1])
 
 
 def _rows(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Question]) -> list[_Row]:
@@ -70,6 +70,6 @@ def _bound_row(bound: BoundModel, image: NDArray[np.float32]) -> _Row:
     return rows[0], bound.labels
 
 
-def _said(row: NDArray[np.float64], labels: tuple[str, ...]) -> Said:
+def _answer(row: NDArray[np.float64], labels: tuple[str, ...]) -> Said:
     best = int(row.argmax())
     return Said(labels[best], float(np.exp(row[best])))

@@ -60,7 +60,7 @@ def world_named(name: str) -> World[Latent]:
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
     if name in WORLDS.sound.found:
-        return _made(name, WORLDS.sound.found[name].make)
+        return _world(name, WORLDS.sound.found[name].make)
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise InputError(
@@ -68,10 +68,10 @@ def world_named(name: str) -> World[Latent]:
         )
     from trex.clevr_models.adapters.named_object import import_factory
 
-    return _made(name, import_factory(module, attribute))
+    return _world(name, import_factory(module, attribute))
 
 
-def _made(name: str, make: Callable[[str], object]) -> World[Latent]:
+def _world(name: str, make: Callable[[str], object]) -> World[Latent]:
     """The world that third-party code makes; InputError if it fails, or makes something else."""
     with _in_words(name):
         world = make(name)
@@ -144,8 +144,8 @@ def plan_with_named_model(plan: Callable[[Query, Path], Plan], query: Query, que
     watched = _Watched.model_construct(query.model_fields_set, **vars(query))
     with noting_use() as used:
         found = plan(watched, query_dir)
-    is_asked = bool(used) if name.startswith(PREFIX) else bool(watched._reads)
-    if name != SHIPPED and not is_asked:
+    is_used = bool(used) if name.startswith(PREFIX) else bool(watched._reads)
+    if name != SHIPPED and not is_used:
         raise InputError(
             f"generator {query.generator.name!r} has a classifier of its own ({found.model_name!r}) and would not ask "
             f"model {name!r}; leave the model out, or let the world's code open what "

@@ -34,7 +34,7 @@ class Sentence:
         self._words = vocabulary.words()
         self._longest = max(word.count(" ") for word in self._words) + 1
         self._plurals = ("things", "objects", *(card.plural for card in vocabulary.cards))
-        self._said = normalize(text) + " "
+        self._text = normalize(text) + " "
         self._at = 0
         self._refuse_unknown(known_words(vocabulary))
 
@@ -61,7 +61,7 @@ class Sentence:
 
     def is_at_end(self) -> bool:
         """Whether all words are read."""
-        return self._at == len(self._said)
+        return self._at == len(self._text)
 
     def description(self) -> Description:
         """Move on past a description, noun last: "tiny shiny balls" means small, metal, sphere."""
@@ -73,7 +73,7 @@ class Sentence:
             if attribute in named:
                 two = f"two values of {attribute}, {named[attribute]!r} and {value!r}"
                 raise InputError(
-                    f"{self._said[start : self._at - 1]!r} in {self.text!r} names {two}; name one"
+                    f"{self._text[start : self._at - 1]!r} in {self.text!r} names {two}; name one"
                 )
             named[attribute] = value
             if attribute in ("", "shape"):
@@ -89,11 +89,11 @@ class Sentence:
         more = ", ..." if len(expected) > _MAX_EXPECTED else ""
         could = f"; expected {', '.join(map(repr, expected[:_MAX_EXPECTED]))}{more}" if expected else ""
         if self.is_at_end():
-            last = " ".join(self._said.split()[-_MAX_WORDS:])
+            last = " ".join(self._text.split()[-_MAX_WORDS:])
             return self.error(f"ends too early, after {last!r}{could}")
         if mark := self._mark_here():
             if set(mark) & set("?!"):
-                more = " ".join(self._said[self._at :].split()[1 : _MAX_WORDS + 1])
+                more = " ".join(self._text[self._at :].split()[1 : _MAX_WORDS + 1])
                 return self.error(f"is more than one: {more!r} follows; ask one at a time")
             return self.error(f"cannot be read at {mark!r}{could}")
         return self.error(f"cannot be read at {self._next_words()!r}{could}")
@@ -111,10 +111,10 @@ class Sentence:
         )
 
     def _comes(self, phrase: str) -> bool:
-        return self._said.startswith(phrase + " ", self._at)
+        return self._text.startswith(phrase + " ", self._at)
 
     def _next_words(self) -> str:
-        texts = self._said[self._at :].split(";")[0].split() or [";"]
+        texts = self._text[self._at :].split(";")[0].split() or [";"]
         return " ".join(texts[:_MAX_WORDS])
 
     def _mark_here(self) -> str:
@@ -122,30 +122,30 @@ class Sentence:
         if not self._comes(";"):
             return ""
         typed: list[str] = _MARKS.findall(re.sub(rf"^[{_PUNCTUATION}\s]+", "", self.text))
-        return typed[self._said[: self._at].count(";")]
+        return typed[self._text[: self._at].count(";")]
 
     def _vocabulary_word(self, at: int) -> str:
         """The longest word of the vocabulary at a place (a noun may consist of several), "" for none."""
-        texts = self._said[at:-1].split(" ")
+        texts = self._text[at:-1].split(" ")
         lengths = range(min(len(texts), self._longest), 0, -1)
         return next((word for n in lengths if (word := " ".join(texts[:n])) in self._words), "")
 
     def _refuse_second_noun(self, start: int) -> None:
         second = self._vocabulary_word(self._at)
         if second and self._words[second][0] in ("", "shape"):
-            text = self._said[start : self._at + len(second)]
-            noun = self._said[start : self._at - 1]
+            text = self._text[start : self._at + len(second)]
+            noun = self._text[start : self._at - 1]
             raise InputError(
                 f"{text!r} in {self.text!r} names two kinds of things, {noun!r} and {second!r}; name one"
             )
 
     def _no_noun(self, start: int) -> InputError:
-        text = self._said[start : self._at - 1]
+        text = self._text[start : self._at - 1]
         return InputError(
             f"{text!r} in {self.text!r} names no things; end it with {', '.join(self._plurals)}"
         )
 
     def _refuse_unknown(self, known: set[str]) -> None:
-        strange = [word for word in dict.fromkeys(self._said.split()) if word not in known]
+        strange = [word for word in dict.fromkeys(self._text.split()) if word not in known]
         if strange:
             raise unknown_words(strange, self.text, known)

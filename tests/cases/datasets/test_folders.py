@@ -58,7 +58,7 @@ def asked(data: Path, *splits: str) -> AskedFolder:
 
 
 def answers(data: Path) -> list[str]:
-    return [question.answer for picture in asked(data).pictures for question in picture.asked]
+    return [question.answer for picture in asked(data).pictures for question in picture.questions]
 
 
 def told(data: Path) -> dict[str, str]:
@@ -121,7 +121,7 @@ def test_questions_without_an_answer_are_counted_not_fatal(unusable: object, tmp
     first, *remaining = question_records(2, "val")
     write(data / VAL, "questions", [first | {"answer": unusable}, *remaining])
     found = asked(data)
-    assert (sum(len(picture.asked) for picture in found.pictures), found.skipped) == (3, 1)
+    assert (sum(len(picture.questions) for picture in found.pictures), found.skipped) == (3, 1)
     assert "1 question has" in found.notes[0] and f"{VAL}: question 0" in found.notes[0]
 
 
@@ -177,11 +177,11 @@ def test_the_generator_s_own_questions_are_read_to_the_last_one(tmp_path: Path) 
     shutil.copy(source, tmp_path / "d/questions")
     pictures(tmp_path / "d/images/new", 10)
     found = asked(tmp_path / "d")
-    assert (sum(len(picture.asked) for picture in found.pictures), found.skipped) == (1160, 0)
+    assert (sum(len(picture.questions) for picture in found.pictures), found.skipped) == (1160, 0)
     assert not any(
-        lacks_words(program_to_json(q.program)) for picture in found.pictures for q in picture.asked
+        lacks_words(program_to_json(q.program)) for picture in found.pictures for q in picture.questions
     )
-    assert {q.answer for picture in found.pictures for q in picture.asked} >= {"yes", "no", "0", "cube"}
+    assert {q.answer for picture in found.pictures for q in picture.questions} >= {"yes", "no", "0", "cube"}
     assert found.notes[0].startswith("882 questions have no complete program")
 
 
@@ -236,7 +236,7 @@ def test_lines_of_another_source_are_read_beside_a_whole_file(tmp_path: Path) ->
     """Planted bug: every .jsonl of a split that has a .json counted as replaced by it."""
     data = official(tmp_path / "d")
     lines(data / "questions/CLOSURE_val_questions.jsonl", question_records(2, "val"), "\n")
-    found = [question.source for picture in asked(data).pictures for question in picture.asked]
+    found = [question.source for picture in asked(data).pictures for question in picture.questions]
     assert sorted(found) == ["CLEVR"] * 4 + ["CLOSURE"] * 4
 
 
@@ -369,7 +369,8 @@ def test_pictures_of_one_name_in_two_splits_are_not_mixed_up(tmp_path: Path) -> 
     found = {picture.name: len(picture.scene.objects) for picture in read_official(data)}
     assert found == {"train/0": 2, "val/0": 3}
     assert [
-        (picture.split, picture.asked[0].picture, picture.asked[0].answer) for picture in asked(data).pictures
+        (picture.split, picture.questions[0].picture, picture.questions[0].answer)
+        for picture in asked(data).pictures
     ] == [
         ("train", "train/0", "1"),
         ("val", "val/0", "2"),

@@ -26,7 +26,16 @@ from trex.scenes.vocabulary import CLEVR
 from trex.search.judging.fail_if import parse_fail_if
 
 ROOT = Path(__file__).resolve().parents[3]
-ROOMS = ("clevr_models", "trex", "scenes", "render", "inference", "mnist_models", "artifacts", "foundation")
+SUBPACKAGES = (
+    "clevr_models",
+    "trex",
+    "scenes",
+    "render",
+    "inference",
+    "mnist_models",
+    "artifacts",
+    "foundation",
+)
 ADVICE = re.compile(r"(?:^|; |, or |, and )write ")
 ASKED: dict[str, Any] = {
     "question": "How many cubes are there?",
@@ -368,8 +377,8 @@ def test_no_advice_is_left_out(here: Place) -> None:
 
 def error_texts() -> Iterator[tuple[str, str]]:
     """File and text of each string with an advice to write something; {} stands for a value in it."""
-    for space in ROOMS:
-        for path in sorted((ROOT / space).rglob("*.py")):
+    for package in SUBPACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
             nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
             # Docstrings, and the pieces of what is formatted:
             parts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}

@@ -116,11 +116,11 @@ def test_a_faultless_model_has_nothing_to_cover() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("made_by", "judged_by", "borne_out"),
+    ("made_by", "judged_by", "confirmed"),
     [(as_it_is, two_faults, 0), (two_faults, small_things_at_the_back_are_missed, 1)],
 )
 def test_the_second_set_of_rules_is_made_and_judged_the_other_way_round(
-    made_by: View, judged_by: View, borne_out: int
+    made_by: View, judged_by: View, confirmed: int
 ) -> None:
     """The parts come from models with other faults. Planted bugs: the second set judged by the scenes that made it (two
     rules instead of none), or made from the same scenes as the first (two instead of one)."""
@@ -129,7 +129,7 @@ def test_the_second_set_of_rules_is_made_and_judged_the_other_way_round(
     halves = situations(built, item.asker), situations(remaining, other.asker)
     scenes = situations(fresh, other.asker)
     message = in_fresh_scenes(halves, discover(halves[0], CLEVR), set(), scenes, CLEVR).agreement
-    assert message.words[:2] == (borne_out, borne_out)
+    assert message.words[:2] == (confirmed, confirmed)
 
 
 def owners(table: dict[tuple[bool, bool], int]) -> tuple[list[list[set[int]]], list[list[set[int]]]]:

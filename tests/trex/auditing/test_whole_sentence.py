@@ -115,7 +115,7 @@ def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
 
 @pytest.mark.parametrize("remaining", [other, mostly_other])
 def test_a_value_that_the_judging_scenes_do_not_show_is_not_named(remaining: See) -> None:
-    """The kind of failure is borne out all the same: what is confirmed is the sentence without the value."""
+    """The kind of failure is confirmed all the same: what is confirmed is the sentence without the value."""
     found = audited(cube, remaining)
     first = found[0]
     assert contradicted(found, rows_of(remaining, REST)) == []
@@ -256,7 +256,7 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
 
 
 @pytest.mark.slow
-def test_a_sentence_that_names_no_value_is_borne_out_by_any(tmp_path: Path) -> None:
+def test_a_sentence_that_names_no_value_is_confirmed_by_any(tmp_path: Path) -> None:
     item, family = taken_for_cubes()
     (seen, *_) = in_held_out([family.wider], situations(item.held_out, item.asker))
     asker = replace(item.asker, model=Planted(item.book, seen_as(other)))

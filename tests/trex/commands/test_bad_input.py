@@ -18,7 +18,7 @@ from tests.running.command_line import trex
 from tests.running.runs import QUERY, run, write_query
 from trex.render.fake import FakeRenderer
 from trex.runs import folder as run_folder
-from trex.worlds.shipped import clevr_plan as room
+from trex.worlds.shipped import clevr_plan
 
 
 class Rendered(AssertionError):
@@ -107,7 +107,9 @@ def test_a_bad_query_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("no_render")
 def test_ten_large_objects_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "BATCHES", 400)  # as many as ten objects of both sizes need, and some more
+    monkeypatch.setattr(
+        clevr_plan, "BATCHES", 400
+    )  # as many as ten objects of both sizes need, and some more
     text = QUERY.replace("[scene]", "[scene]\nobjects = 10")
     large = write_query(tmp_path, text.replace('["cube"]', '["small things"]'))
     refused(trex("find", large, "--out", tmp_path / "run"), "10 objects", "do not fit", "[scene] objects")

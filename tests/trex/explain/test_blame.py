@@ -1,4 +1,4 @@
-"""Every object to blame is named: each that changes the answer alone, or those that do so only together."""
+"""Every object responsible is named: each that changes the answer alone, or those that do so only together."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_two_objects_that_each_change_the_answer_are_both_named(tmp_path: Path) 
     assert [effect.is_flip for effect in explanation.removals].count(True) == 2
     assert (explanation.blame.how, tuple(sorted(explanation.blame.parts))) == ("either", causes)
     says = sentence(explanation)
-    assert "are to blame: leaving out either one makes the model right (confidence −" in says
+    assert "are responsible: leaving out either one makes the model right (confidence −" in says
     for index in causes:
         assert f"the {object_words(scene, index)} (object {index})" in says[0].lower() + says[1:]
     assert len(stability_sentences(explanation)) == 2
@@ -104,7 +104,8 @@ def test_two_objects_that_change_the_answer_only_together_are_named_together(tmp
     assert (explanation.blame.how, tuple(sorted(explanation.blame.parts))) == ("together", causes)
     says = sentence(explanation)
     assert (
-        "are to blame, both together: leaving out both makes the model right (it says 0), leaving out" in says
+        "are responsible, both together: leaving out both makes the model right (it says 0), leaving out"
+        in says
     )
     # Planted bug: only single removals were repeated, which by the blame do not change the answer.
     assert explanation.nuisances is not None and explanation.nuisances.together is not None
@@ -141,7 +142,7 @@ def test_an_explanation_of_before_is_read_and_gets_its_blame(tmp_path: Path) -> 
     assert CODEC.parse(text, "explanations/x.json", "delete it", check_parts).blame == explanation.blame
 
 
-def test_how_objects_are_to_blame() -> None:
+def test_how_objects_are_responsible() -> None:
     assert find_blame([-0.5, -0.9, -0.1], [True, True, False]) == Blame("either", (1, 0))
     assert find_blame([-0.5, -0.9, -0.1], [False, True, False]) == Blame("alone", (1,))
     assert find_blame([-0.2, -0.3, 0.0], [False] * 3, [(0, 1)]) == Blame("together", (1, 0))
@@ -194,7 +195,7 @@ def torn_scene() -> tuple[Scene, int, int]:
 
 
 @pytest.mark.parametrize("is_torn", [True, False])
-def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answers(
+def test_what_leaves_a_torn_level_set_is_responsible_not_what_swaps_two_equal_answers(
     is_torn: bool, tmp_path: Path
 ) -> None:
     """Planted bug: for torn scenes, too, a flip was another most probable answer, which tips with a breath."""
@@ -217,7 +218,9 @@ def test_what_leaves_a_torn_level_set_is_to_blame_not_what_swaps_two_equal_answe
     assert explanation.chief == explanation.blame.parts[0]
 
 
-def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_alike(tmp_path: Path) -> None:
+def test_no_object_is_the_one_responsible_where_the_control_failed_or_several_are_alike(
+    tmp_path: Path,
+) -> None:
     scene, cause = planted_scene(SEED, 4)
     with coded_run(tmp_path, CountsBlobs()) as scores:
         explanation = explain_scene(scores, found(scores, scene), ALL_BUT_SALIENCY.changed(edits=False), None)
@@ -233,7 +236,7 @@ def test_no_object_is_the_one_to_blame_where_the_control_failed_or_several_are_a
 
 
 @pytest.mark.parametrize(("second", "chief"), [(-0.995, None), (-0.98, 0)])
-def test_of_objects_with_equal_effects_none_is_the_one_to_blame(
+def test_of_objects_with_equal_effects_none_is_the_one_responsible(
     second: float, chief: int | None, tmp_path: Path
 ) -> None:
     """Planted bug: of two that each change the answer the first was, and a map that points at the other was wrong."""
@@ -254,7 +257,7 @@ def test_of_objects_with_equal_effects_none_is_the_one_to_blame(
 
 
 def test_a_hit_that_needs_less_than_one_half_is_left_by_leaving_the_level_set(tmp_path: Path) -> None:
-    """Planted bug: an object was to blame for making the answer more probable, as the most probable one changed."""
+    """Planted bug: an object was responsible for making the answer more probable, as the most probable one changed."""
     scene, first, _ = torn_scene()
     low = ["answer=0", "target.kind=threshold", "target.threshold=0.4"]
     with coded_run(tmp_path, Torn(), overrides=low) as scores:

@@ -124,15 +124,15 @@ def test_a_control_is_measured_or_there_is_none() -> None:
     assert largest_change(same, np.log(np.array([0.5, 0.5]))) == pytest.approx(0.25)
 
 
-def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: PictureExplained) -> None:
-    """Planted bug: leaving out an object that brings the answer back was told as what is to blame for it."""
+def test_nothing_is_responsible_for_an_answer_that_our_render_does_not_show(made: PictureExplained) -> None:
+    """Planted bug: leaving out an object that brings the answer back was told as what is responsible for it."""
     official = replace(made.official, answer="yes", probability=0.9)
     again = replace(made.again, answer="no", probability=0.3)
     back = replace(made.removals[0], answer="yes", probability=0.9)
     others = tuple(replace(removal, answer="no", probability=0.3) for removal in made.removals[1:])
     shown = replace(made, official=official, again=again, removals=(back, *others))
     assert shown.blame.parts == () and shown.strongest is None
-    assert not any("is to blame" in sentence for sentence in shown.sentences())
+    assert not any("is responsible" in sentence for sentence in shown.sentences())
     assert "does not show the answer" in shown.sentences()[-1]
     away = replace(back, answer="no", probability=0.3)
     kept = tuple(replace(removal, answer="yes", probability=0.9) for removal in made.removals[1:])
@@ -140,4 +140,4 @@ def test_nothing_is_to_blame_for_an_answer_that_our_render_does_not_show(made: P
     assert same.blame == Blame("none") and "is still wrong" in same.sentences()[-1]
     right = replace(away, truth="no")
     explained = replace(same, removals=(right, *kept))
-    assert explained.blame == Blame("alone", (0,)) and "is to blame" in explained.sentences()[-1]
+    assert explained.blame == Blame("alone", (0,)) and "is responsible" in explained.sentences()[-1]

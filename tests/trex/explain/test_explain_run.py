@@ -238,7 +238,7 @@ def test_for_machines(explained: Path) -> None:
     assert data["is_exact"]
     assert len(data["scenes"]) == 2
     first = data["scenes"][0]
-    assert first["culprit"]["index"] == only(strongest(explanations(explained)[first["picture"]].counted))
+    assert first["strongest"]["index"] == only(strongest(explanations(explained)[first["picture"]].counted))
     assert data["agreement"] == []
     assert result.stdout.count("\n") == 1
 
@@ -247,13 +247,13 @@ def test_what_is_said(explained: Path) -> None:
     words = trex("explain", explained, *QUICK).stdout
     assert words.count("exactly the same") == 2
     assert words.count("leave out object") >= 10
-    assert "is to blame" in words
+    assert "is responsible" in words
     assert "Smallest flip" in words
     assert "under 2 other cameras and lights" in words
     *_, place, report = words.splitlines()
     assert place == f"explanations: {explained / 'explanations'}"
     assert report == f"report: {explained / 'report.html'}"
-    assert "Which object is to blame" in (explained / "report.html").read_text(encoding="utf-8")
+    assert "Which object is responsible" in (explained / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_unfinished_run_can_be_explained(searched: Path, tmp_path: Path) -> None:

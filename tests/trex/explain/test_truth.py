@@ -106,7 +106,7 @@ def made_of(
         return explain_scene(scores, found(scores, scene), options, None)
 
 
-def test_a_correctly_counted_object_is_not_to_blame(tmp_path: Path) -> None:
+def test_a_correctly_counted_object_is_not_responsible(tmp_path: Path) -> None:
     """The model says 2, the truth is 1. Without the one cube it says 1, and 0 is true: still wrong."""
     scene = scene_of("cube", "sphere", "cylinder")
     explanation = made_of(tmp_path, as_one_more, scene, "2")
@@ -118,7 +118,7 @@ def test_a_correctly_counted_object_is_not_to_blame(tmp_path: Path) -> None:
         and explanation.chief == 1
         and strongest(explanation.counted) == (1,)
     )
-    assert "sphere (object 1) is to blame: without it the answer is 1, which is right, and" in sentence(
+    assert "sphere (object 1) is responsible: without it the answer is 1, which is right, and" in sentence(
         explanation
     )
     assert explanation.flip is not None and [effect.edits for effect in explanation.flip.found] == [
@@ -131,7 +131,7 @@ def test_a_correctly_counted_object_is_not_to_blame(tmp_path: Path) -> None:
 
 
 def test_blame_that_compares_answers_alone_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted bug: whatever makes the model say something else is to blame, a correctly counted cube too."""
+    """The planted bug: whatever makes the model say something else is responsible, a correctly counted cube too."""
     monkeypatch.setattr(scene_scores, "compared", lambda answer, truth, is_torn: "answer")
     explanation = made_of(tmp_path, as_one_more, scene_of("cube", "sphere", "cylinder"), "2")
     assert 0 in explanation.blame.parts
@@ -139,7 +139,7 @@ def test_blame_that_compares_answers_alone_is_caught(tmp_path: Path, monkeypatch
     assert any(effect.score.answer != effect.truth for effect in blamed)
 
 
-def test_no_object_is_to_blame_without_which_the_model_is_still_wrong(tmp_path: Path) -> None:
+def test_no_object_is_responsible_without_which_the_model_is_still_wrong(tmp_path: Path) -> None:
     """Two cylinders are counted as cubes: without either, or without the cube, one too many or two are counted."""
     explanation = made_of(tmp_path, cylinders_too, scene_of("cube", "cylinder", "cylinder"), "3")
     assert [effect.score.answer for effect in explanation.removals] == ["2", "2", "2"]
@@ -179,8 +179,8 @@ def test_a_smallest_flip_ends_right(tmp_path: Path) -> None:
     assert Edit(2, "shape", "cube") in {effect.edits[0] for effect in explanation.flip.found}
 
 
-def test_an_object_that_is_not_seen_is_to_blame_though_the_answer_stays(tmp_path: Path) -> None:
-    """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not to blame."""
+def test_an_object_that_is_not_seen_is_responsible_though_the_answer_stays(tmp_path: Path) -> None:
+    """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not responsible."""
     explanation = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
     assert sorted(explanation.blame.parts) == [0, 1, 2] and explanation.blame.how == "either"
     assert "leaving out any one of them makes the model right" in sentence(explanation)

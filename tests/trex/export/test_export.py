@@ -162,7 +162,7 @@ def test_every_reader_of_clevr_folders_takes_it(explained: Path, tmp_path: Path)
     assert folder.problems == ()
     pictures = read_official(out)
     assert len(pictures) == n
-    questions = [q for picture in read_folder(out, QuestionOptions()).pictures for q in picture.asked]
+    questions = [q for picture in read_folder(out, QuestionOptions()).pictures for q in picture.questions]
     assert len(questions) == n and {q.source for q in questions} == {"CLEVR"}
     assert load_scenes(out, FOUND).numbers.tolist() == [len(i.scene.objects) for i in wanted.of(FOUND)]
     assert len(load_questions(out, EDITED)) == len(wanted.of(EDITED))

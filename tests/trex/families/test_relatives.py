@@ -111,7 +111,7 @@ def test_half_of_the_objects_join_scenes_whatever_their_origin() -> None:
     assert grouped([member(first, 0, 7), member(alike, 1, 8)]).count == 1
 
 
-def test_scenes_are_one_family_if_the_same_is_to_blame_in_the_same_view() -> None:
+def test_scenes_are_one_family_if_the_same_is_responsible_in_the_same_view() -> None:
     scenes = drawn(6)
     blue = looking("sphere", "small", "blue", "metal", counting=COUNTING)  # its color does not count
     causes = [(SPHERE,), (blue,), (HIDDEN,), (CYLINDER,), (SPHERE, CYLINDER), (CYLINDER, blue)]
@@ -121,7 +121,7 @@ def test_scenes_are_one_family_if_the_same_is_to_blame_in_the_same_view() -> Non
     assert grouped(members).numbers == (1, 1, 2, 3, 4, 4)
 
 
-def test_relatives_in_which_different_objects_are_to_blame_are_two_families_of_one_cluster() -> None:
+def test_relatives_in_which_different_objects_are_responsible_are_two_families_of_one_cluster() -> None:
     first, other = drawn(2)
     found = grouped([member(first, 0, 7, SPHERE), member(with_first(other, first), 0, 7, CYLINDER)])
     assert (found.count, max(found.clusters)) == (2, 1)

@@ -1,4 +1,4 @@
-"""All steps on pictures in color that come in tracks: the planted failure is found and mended, and no track leaks."""
+"""All steps on pictures in color that come in tracks: the planted failure is found and repaired, and no track leaks."""
 
 from __future__ import annotations
 

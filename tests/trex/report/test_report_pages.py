@@ -186,8 +186,8 @@ def test_the_strip_shows_every_removal_and_marks_the_object_responsible(page: Ch
         assert len(shots) == 6  # nothing left out, and each of five objects
         blamed = [k for k, shot in enumerate(shots) if "responsible" in (shot.get_attribute("class") or "")]
         says = card.find_element(By.CSS_SELECTOR, ".why").text
-        match = re.search(r"^.*to blame.*$", says.partition("\n")[2], re.MULTILINE)
-        named = re.findall(r"\(object (\d)\)", match[0].partition("to blame")[0]) if match else []
+        match = re.search(r"^.*responsible.*$", says.partition("\n")[2], re.MULTILINE)
+        named = re.findall(r"\(object (\d)\)", match[0].partition("responsible")[0]) if match else []
         assert blamed == sorted(int(index) + 1 for index in named)
         assert "every probability are exactly the same" in says
 
@@ -368,9 +368,9 @@ def test_the_result_comes_first_and_a_found_failure_is_not_green(page: Chrome, d
     text = page.find_element(By.CSS_SELECTOR, ".summary").text
     assert text.startswith("At preset fake (120×80) it happens in ") and ". The model is " in text
     assert (
-        "to blame in" in text
-        or "objects to blame were identified in" in text
-        or "no object is to blame in any" in text
+        "responsible in" in text
+        or "objects responsible were identified in" in text
+        or "no object is responsible in any" in text
     )
     assert any(found.is_wrong for found in done.results.found) == ("bad" in ending(page))
     color = page.execute_script("return getComputedStyle(document.querySelector('.ending')).color")

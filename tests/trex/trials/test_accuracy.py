@@ -159,7 +159,10 @@ def test_phrased_questions_are_counted_by_kind_and_their_truth_is_the_scene_s(tm
     data = folder(tmp_path / "data", pictures=4)
     asked_folder = read_folder(data, QuestionOptions(phrased=True))
     own = [
-        q for picture in asked_folder.pictures for q in picture.asked if q.source in ("zero_hop", "one_hop")
+        q
+        for picture in asked_folder.pictures
+        for q in picture.questions
+        if q.source in ("zero_hop", "one_hop")
     ]
     assert {q.source for q in own} == {"zero_hop", "one_hop"}
     assert all(("relate" in {step.function for step in q.program}) == (q.source == "one_hop") for q in own)

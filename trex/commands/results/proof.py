@@ -95,8 +95,8 @@ def _row(key: str, query: str, seed: int, before: Outcome, after: Outcome) -> Se
         query=query,
         seed=seed,
         look=before.manifest.query.render.preset,
-        before=_said(before),
-        after=_said(after),
+        before=_summary(before),
+        after=_summary(after),
         prior=prior.n if prior else 0,
         prior_before=prior.both + prior.only_first if prior else 0,
         prior_after=prior.both + prior.only_second if prior else 0,
@@ -105,7 +105,7 @@ def _row(key: str, query: str, seed: int, before: Outcome, after: Outcome) -> Se
     )
 
 
-def _said(outcome: Outcome) -> Searched:
+def _summary(outcome: Outcome) -> Searched:
     results = outcome.results
     return Searched(
         run=outcome.folder.name,

@@ -116,8 +116,8 @@ app = typer.Typer(
 )
 
 
-def _version(is_asked: bool) -> None:
-    if is_asked:
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         typer.echo(f"trex {version('bayes-trex')}")

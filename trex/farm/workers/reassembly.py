@@ -128,7 +128,7 @@ class DrawReassembly:
     def __init__(self, run: Path, what: Independent, begin: int, scenes: int) -> None:
         self._run, self._what, self._scenes = run, what, scenes
         self._next_assigned = self._next = begin
-        self._made: dict[int, Record] = {}
+        self._waiting: dict[int, Record] = {}
 
     def owns(self, segment: Segment) -> bool:
         """Whether the segment is one of these."""
@@ -151,13 +151,13 @@ class DrawReassembly:
     def accept(self, segment: Segment, records: Sequence[Record]) -> None:
         """Add a segment's records unless they are known."""
         check_keys(segment, records)
-        self._made |= {record.index: record for record in records if record.index >= self._next}
+        self._waiting |= {record.index: record for record in records if record.index >= self._next}
 
     def whole(self, stop: int) -> list[Record]:
         """The records below `stop` that have arrived without a gap, in order; each is returned once."""
         found = []
-        while self._next < stop and self._next in self._made:
-            found.append(self._made.pop(self._next))
+        while self._next < stop and self._next in self._waiting:
+            found.append(self._waiting.pop(self._next))
             self._next += 1
         return found
 

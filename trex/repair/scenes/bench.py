@@ -171,14 +171,14 @@ class SceneBench:
         found[CHOOSE] = self._shown([fresh for drawn in choosing for fresh in drawn], False)
         rows = validation(folder.query)
         pictures = loaded.of_bank(rows, self.progress, "validation scenes")
-        asked = [
+        judged = [
             Judged(k, picture, questions=self._questions(scene, number))
             for k, (number, scene, picture) in enumerate(
                 zip(rows, loaded.members(rows), pictures, strict=True)
             )
         ]
-        n_checked = max(1, len(asked) // CHECKING)
-        return {**found, CHECKED: asked[:n_checked], ANSWERS: asked[n_checked:]}
+        n_checked = max(1, len(judged) // CHECKING)
+        return {**found, CHECKED: judged[:n_checked], ANSWERS: judged[n_checked:]}
 
     def _questions(self, scene: Scene, number: int) -> list[tuple[Program, str]]:
         rng = stream(self.folder.query.seed, SceneStream.ASK, number)

@@ -30,20 +30,20 @@ def prove_official(folder: Folder, dataset: Path, progress: Progress) -> Officia
     InputError for a folder without answered questions; RunError if the correction is not finished.
     """
     key, models = correction_key(folder), chosen_models(folder)
-    asked_folder = read_folder(dataset, OPTIONS)
+    data_set = read_folder(dataset, OPTIONS)
     tally = Tally()
-    before = _right(load_percept(model_path(folder.query.model.name)).percept, asked_folder, tally)
+    before = _right(load_percept(model_path(folder.query.model.name)).percept, data_set, tally)
     rows: list[Compared] = []
     for done, (seed, path) in enumerate(models.items()):
         progress("models asked about official pictures", done, len(models))
-        rows.append(official_row(seed, _right(load_percept(path).percept, asked_folder, None), before))
+        rows.append(official_row(seed, _right(load_percept(path).percept, data_set, None), before))
     progress("models asked about official pictures", len(models), len(models))
-    notes = (*asked_folder.notes, *tally.sentences)
+    notes = (*data_set.notes, *tally.sentences)
     found = OfficialProof(
-        corrected=key, dataset=asked_folder.name, pictures=len(asked_folder.pictures), rows=rows, notes=notes
+        corrected=key, dataset=data_set.name, pictures=len(data_set.pictures), rows=rows, notes=notes
     )
     make_folder(folder.path / PROOF)
-    write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(asked_folder)}.json", found)
+    write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(data_set)}.json", found)
     return found
 
 
@@ -51,7 +51,11 @@ def _digest(folder: AskedFolder) -> str:
     """Names a data set by its questions, so that what one shows is not replaced by another."""
     lines = [
         folder.name,
-        *(f"{each.split}/{each.name} {q.text} {q.answer}" for each in folder.pictures for q in each.asked),
+        *(
+            f"{each.split}/{each.name} {q.text} {q.answer}"
+            for each in folder.pictures
+            for q in each.questions
+        ),
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
@@ -78,7 +82,7 @@ def _right(percept: Percept, folder: AskedFolder, tally: Tally | None) -> list[F
     """Of each picture's questions, which the model answers rightly."""
     model, found = PerceptModel(percept), []
     for picture in folder.pictures:
-        answers = answers_to(model, read_pixels(picture.path, picture.images, tally), picture.asked)
-        right = [is_same(answer, q.answer) for answer, q in zip(answers, picture.asked, strict=True)]
+        answers = answers_to(model, read_pixels(picture.path, picture.images, tally), picture.questions)
+        right = [is_same(answer, q.answer) for answer, q in zip(answers, picture.questions, strict=True)]
         found.append(np.array(right, np.bool_))
     return found
