@@ -34,7 +34,7 @@ def run(
         str | None, Option("A Ray cluster: auto, HOST:PORT or ray://HOST:PORT; by default this machine.")
     ] = None,
     gpus_per_worker: Annotated[
-        float, Option("Share of a GPU that each worker gets, e.g. 0.25.", low=0.0, high=64.0)
+        float, Option("Share of a GPU that each worker gets, e.g. 0.25.", low=0, high=64)
     ] = 0.0,
     until_empty: Annotated[
         bool, Option("Exit when no query is queued or running.", ("--until-empty",))
@@ -43,8 +43,8 @@ def run(
         float,
         Option(
             "Seconds without renewal after which another `trex queue run` may claim a query.",
-            low=2.0,
-            high=86_400.0,
+            low=2,
+            high=86_400,
         ),
     ] = 60.0,
     ray_temp: Annotated[
