@@ -293,8 +293,8 @@ def test_an_error_is_one_line_whatever_it_repeats(tmp_path: Path) -> None:
     ("words", "says"),
     [
         ("--seed=-1", "is not possible"),
-        ("--processes=0", "Invalid value for"),
-        ("--processes=99999", "Invalid value for"),
+        ("--processes=0", "--processes 0: give 1 to 256"),
+        ("--processes=99999", "--processes 99999: give 1 to 256"),
         ("--prior=1000000", "is not possible"),
     ],
 )

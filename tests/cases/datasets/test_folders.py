@@ -167,7 +167,9 @@ def test_programs_that_lost_their_words_are_read_as_english(tmp_path: Path) -> N
     write(data / "CLEVR_questions.json", "questions", records)
     found = asked(data)
     assert found.skipped == 0 and found.notes[0].startswith("4 questions have no complete program")
-    filters = [step.value_inputs for step in found.pictures[0].asked[0].program if "filter" in step.function]
+    filters = [
+        step.value_inputs for step in found.pictures[0].questions[0].program if "filter" in step.function
+    ]
     assert filters == [("red",)]
 
 

@@ -266,39 +266,39 @@ class Machine(RuleBasedStateMachine):
 
     @rule(
         owner=st.sampled_from(OWNERS),
-        one=st.sampled_from(IDS),
+        entry_id=st.sampled_from(IDS),
         how=st.sampled_from(["done", "failed", "queued"]),
     )
-    def ends(self, owner: str, text: str, how: str) -> None:
+    def ends(self, owner: str, entry_id: str, how: str) -> None:
         change: dict[str, Callable[[], Entry]] = {
-            "done": lambda: finish(self.runs, text, owner, self.now),
-            "failed": lambda: fail(self.runs, text, owner, self.now, "why"),
-            "queued": lambda: release(self.runs, text, owner),
+            "done": lambda: finish(self.runs, entry_id, owner, self.now),
+            "failed": lambda: fail(self.runs, entry_id, owner, self.now, "why"),
+            "queued": lambda: release(self.runs, entry_id, owner),
         }
-        if self._holds(text, owner):
+        if self._holds(entry_id, owner):
             assert change[how]().state == how
-            self.state[text] = how
+            self.state[entry_id] = how
         else:
             with pytest.raises(LeaseLost):
                 change[how]()
 
-    @rule(one=st.sampled_from(IDS))
-    def is_cancelled(self, text: str) -> None:
-        if self.state[text] in ("queued", "running"):
-            cancel(self.runs, [text], self.now)
-            self.state[text] = "cancelled"
+    @rule(entry_id=st.sampled_from(IDS))
+    def is_cancelled(self, entry_id: str) -> None:
+        if self.state[entry_id] in ("queued", "running"):
+            cancel(self.runs, [entry_id], self.now)
+            self.state[entry_id] = "cancelled"
         else:
             with pytest.raises(InputError):
-                cancel(self.runs, [text], self.now)
+                cancel(self.runs, [entry_id], self.now)
 
-    @rule(one=st.sampled_from(IDS))
-    def is_tried_again(self, text: str) -> None:
-        if self.state[text] in ("failed", "cancelled"):
-            retry(self.runs, [text])
-            self.state[text] = "queued"
+    @rule(entry_id=st.sampled_from(IDS))
+    def is_tried_again(self, entry_id: str) -> None:
+        if self.state[entry_id] in ("failed", "cancelled"):
+            retry(self.runs, [entry_id])
+            self.state[entry_id] = "queued"
         else:
             with pytest.raises(InputError):
-                retry(self.runs, [text])
+                retry(self.runs, [entry_id])
 
     def teardown(self) -> None:
         rmtree(self.runs)
