@@ -177,13 +177,13 @@ def test_where_nothing_is_found_it_is_searched_once_more(outcome: Outcome) -> No
 def test_a_finished_cell_is_read_and_a_missing_one_is_run(
     folder: Path, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths: list[Path | None] = []
+    paths: list[Path] = []
 
-    def counted(query: Path, overrides: object, out: Path | None, *remaining: object) -> None:
-        paths.append(out)
+    def counted(source: object, run_dir: Path, *remaining: object) -> None:
+        paths.append(run_dir)
         raise InputError("enough")
 
-    monkeypatch.setattr(carrying_out, "find", counted)
+    monkeypatch.setattr(carrying_out, "find_query", counted)
     again = carry_out(folder, ("one", "nine"))
     assert [rows(again), paths] == [rows(outcome), []]
     with pytest.raises(InputError, match="enough"):
