@@ -38,7 +38,7 @@ VERBS = {
     "audit": ("audit", "VERB"),
     "begin_repair": ("repair", "BEGIN"),
     "check": ("query", "CHECK"),
-    "find": ("query", "FIND"),
+    "find": ("results.run", "FIND"),
 }  # in `trex.commands`
 _HOMES = {
     "AuditResult": "trex.auditing.perform",

@@ -23,7 +23,6 @@ from trex.foundation.errors import InputError, unknown
 from trex.query.shipped import is_question
 
 if TYPE_CHECKING:
-    from trex.commands.results.run import Run
     from trex.finding.check import QueryCheck
     from trex.finding.conclude import Outcome
     from trex.finding.find import OnBegin
@@ -260,12 +259,6 @@ def _after(options: ResultOptions, done: Outcome | None) -> int:
     return overall(done.verdicts).value
 
 
-def _as_run(done: Outcome, session: Session) -> Run:
-    from trex.commands.results.run import Run
-
-    return Run(done.folder, session.model, done.manifest.world, done.verdicts)
-
-
 def _last_words(folder: Path) -> Sequence[str]:
     """How to resume the run in this folder."""
     from trex.runs.folder import FINISHED, REPORT
@@ -302,10 +295,9 @@ FIND = Verb(
     last_words=_last_words,
     after=_after,
     keys=query_keywords,
-    result=_as_run,
     details=DETAILS,
 )
-RESUME = Verb(ResumeOptions, resume, last_words=_last_words, after=_after, result=_as_run)
+RESUME = Verb(ResumeOptions, resume, last_words=_last_words, after=_after)
 CHECK = Verb(
     CheckOptions,
     check,

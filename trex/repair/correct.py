@@ -10,7 +10,7 @@ import numpy as np
 
 from trex.artifacts.weights import write_safetensors
 from trex.foundation.progress import Progress
-from trex.repair.domain import Bench, Plan, Right, domain_of
+from trex.repair.domain import Bench, Plan, Right
 from trex.repair.files import Array, flags, ints, read_arrays, write_arrays
 from trex.repair.folder import PARTS
 from trex.repair.results import (
@@ -23,7 +23,7 @@ from trex.repair.results import (
     compared,
 )
 from trex.repair.settings import SceneQuery
-from trex.repair.steps import Folder
+from trex.repair.steps import Folder, domain_of
 from trex.repair.weights import PREFIX, state_of, stored
 
 EPOCH = "epoch"  # in a model's part

@@ -13,12 +13,10 @@ from typing import NamedTuple, Protocol
 
 from torch import nn
 
-from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
 from trex.repair.files import Fields, Flags, Found, Sources
-from trex.repair.folder import RepairFolder, Step
+from trex.repair.folder import Step
 from trex.repair.results import Scenario
-from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery
 
 Right = Mapping[str, Flags]  # of each test, whether each picture, object or answer is right
 
@@ -94,28 +92,3 @@ class Domain:
     measure: Callable[..., None] | None = (
         None  # (folder, loaded, progress): a further step after the correction
     )
-
-
-def domain_of(query: RepairQuery) -> Domain:
-    if isinstance(query, SceneQuery):
-        from trex.repair.scenes.domain import SCENES
-
-        return SCENES
-    from trex.repair.decoders.domain import DECODERS
-
-    return DECODERS
-
-
-def prepared(
-    folder: RepairFolder[DecoderQuery | SceneQuery], data: Path | None = None, processes: int | None = None
-) -> Opened:
-    """Models and data of an open repair; RunError if it was begun with others."""
-    sources, opened = domain_of(folder.query).prepare(folder.query, folder.path, data, processes)
-    now, then = sources.model_dump(), folder.sources.model_dump()
-    for name in now:
-        if now[name] != then[name]:
-            raise RunError(
-                f"{folder.path} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or "
-                "begin anew"
-            )
-    return sources, opened

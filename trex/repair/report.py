@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from trex.foundation.files import write_atomic
 from trex.pages.page import page
-from trex.repair.domain import domain_of
 from trex.repair.files import Found, write_json
 from trex.repair.folder import COMMANDS, STEPS, Step
 from trex.repair.results import CorrectResult, DistillResult
 from trex.repair.settings import SceneQuery
-from trex.repair.steps import Folder
+from trex.repair.steps import Folder, domain_of
 
 if TYPE_CHECKING:
     from trex.repair.scenes.proof import Proof

@@ -1,4 +1,4 @@
-"""The first three steps, the same for both domains: mistakes are grown, grouped, and the groups labelled.
+"""A repair's domain, and the first three steps: mistakes are grown, grouped, and the groups labelled.
 
 A step is a function of the folder and the loaded models; it resumes, and one that is finished is not repeated.
 """
@@ -7,13 +7,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
-from trex.repair.domain import Voters, domain_of
+from trex.repair.domain import Domain, Opened, Voters
 from trex.repair.folder import RepairFolder
-from trex.repair.settings import DecoderQuery, SceneQuery
+from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery
 
 COMMITTEE = Voters()
 Folder = RepairFolder[DecoderQuery | SceneQuery]
+
+
+def domain_of(query: RepairQuery) -> Domain:
+    if isinstance(query, SceneQuery):
+        from trex.repair.scenes.domain import SCENES
+
+        return SCENES
+    from trex.repair.decoders.domain import DECODERS
+
+    return DECODERS
+
+
+def prepared(folder: Folder, data: Path | None = None, processes: int | None = None) -> Opened:
+    """Models and data of an open repair; RunError if it was begun with others."""
+    sources, opened = domain_of(folder.query).prepare(folder.query, folder.path, data, processes)
+    now, then = sources.model_dump(), folder.sources.model_dump()
+    for name in now:
+        if now[name] != then[name]:
+            raise RunError(
+                f"{folder.path} was begun with another {name} ({then[name]}, now {now[name]}); give that again, or "
+                "begin anew"
+            )
+    return sources, opened
 
 
 def identify(folder: Folder, loaded: object, progress: Progress) -> None:

@@ -25,6 +25,7 @@ from trex.runs.pictures import store_picture
 from trex.runs.record import Record
 from trex.runs.replay import SavePicture, independent_record, round_records
 from trex.scenes.scene import Scene
+from trex.worlds.kernels import chain_rounds
 from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
@@ -139,7 +140,7 @@ class InProcess:
         lead: str = DECIDING,
     ) -> Iterator[Sequence[Record]]:
         """Yield the rounds, one render batch for each round."""
-        for done in self.world.rounds(target, begin, n_rounds, lead):
+        for done in chain_rounds(self.world, target, begin, n_rounds, lead):
             yield round_records(phase, done, target, self._keep)
 
     @property

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import declared
 from trex.foundation.fields import first_problem
-from trex.inference.chains import Checkpoint
+from trex.inference.chains import Checkpoint, rounds
+from trex.inference.leading_target import LeadingTarget
+from trex.inference.surrogate import Surrogate
 from trex.inference.targets import GaussianTarget
 from trex.inference.targets.kind import NoOptions
 from trex.inference.types import Prior, Proposal
 from trex.query.schema import Query, SearchSection
 from trex.scenes.prior import ScenePrior
+from trex.worlds.costs import inner_steps
 from trex.worlds.latents import Latent
-from trex.worlds.looks import ladder
-
-if TYPE_CHECKING:
-    from trex.worlds.world import OpenWorld
+from trex.worlds.looks import DECIDING, ladder
+from trex.worlds.world import OpenWorld
 
 AUTO, SURROGATE = "auto", "surrogate"
 BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
@@ -205,6 +206,27 @@ def make_sampler(world: OpenWorld) -> Sampler | None:
     search = world.plan.query.search
     sampler = samplers().get(search.kernel)
     return None if sampler is None else sampler.make(world, search)
+
+
+def chain_rounds(
+    world: OpenWorld,
+    target: GaussianTarget,
+    begin: Checkpoint[Latent],
+    n_rounds: int,
+    lead: str = DECIDING,
+) -> Iterator[Checkpoint[Latent]]:
+    """Step all chains up to index n_rounds - 1, toward the query's own target or a control's.
+
+    `lead` is the look that leads the kernel "surrogate".
+    """
+    sampler = make_sampler(world)
+    if sampler is not None:
+        return sampler(target, begin, n_rounds)
+    deciding = world.kernel(target)
+    if lead == DECIDING:
+        return rounds(deciding, begin, n_rounds)
+    leading = replace(deciding, scorer=world.scorer_at(lead), target=LeadingTarget(target))
+    return rounds(Surrogate(deciding, leading, inner_steps(world.plan.query, lead)), begin, n_rounds)
 
 
 def _check_options(search: SearchSection) -> None:

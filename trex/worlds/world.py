@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from trex.clevr_models.specs.adapter import misplaced_option
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
-from trex.inference.chains import Checkpoint, rounds
-from trex.inference.leading_target import LeadingTarget
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
-from trex.inference.surrogate import Surrogate
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Classifier, Prior, Proposal, Z
 from trex.query.question import ResolvedQuestion
@@ -23,9 +20,7 @@ from trex.query.schema import Query, RenderSection
 from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
-from trex.worlds.costs import inner_steps
 from trex.worlds.description import Judgment, Known, Noun, Outline, Provenance, Summary
-from trex.worlds.kernels import make_sampler
 from trex.worlds.latents import Form, Latent, OpenRenderer
 from trex.worlds.looks import DECIDING, Looks
 
@@ -120,22 +115,6 @@ class OpenWorld:
         if self.looks is not None:
             self.looks.close()
         self.renderer.close()
-
-    def rounds(
-        self, target: GaussianTarget, begin: Checkpoint[Latent], n_rounds: int, lead: str = DECIDING
-    ) -> Iterator[Checkpoint[Latent]]:
-        """Step all chains up to index n_rounds - 1, toward the query's own target or a control's.
-
-        `lead` is the look that leads the kernel "surrogate".
-        """
-        sampler = make_sampler(self)
-        if sampler is not None:
-            return sampler(target, begin, n_rounds)
-        deciding = self.kernel(target)
-        if lead == DECIDING:
-            return rounds(deciding, begin, n_rounds)
-        leading = replace(deciding, scorer=self.scorer_at(lead), target=LeadingTarget(target))
-        return rounds(Surrogate(deciding, leading, inner_steps(self.plan.query, lead)), begin, n_rounds)
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
         """The Metropolis kernel of the query."""

@@ -9,7 +9,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar, cast
 
-from trex.commands.repair import ProofOptions, VoteOptions
 from trex.commands.verb import with_options
 from trex.foundation.errors import InputError
 from trex.foundation.files import read_text
@@ -18,10 +17,11 @@ from trex.labelling.polls import read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
 from trex.repair.correct import correct_and_measure
-from trex.repair.domain import Voters, domain_of, prepared
+from trex.repair.domain import Voters
 from trex.repair.files import Found, Sources
 from trex.repair.folder import RepairFolder, create
 from trex.repair.folder import open_repair as open_folder
+from trex.repair.options import ProofOptions, VoteOptions
 from trex.repair.report import PAGE, Results, read_results, write_report
 from trex.repair.results import CorrectResult, DistillResult
 from trex.repair.settings import (
@@ -31,7 +31,7 @@ from trex.repair.settings import (
     repair_path,
     repair_query,
 )
-from trex.repair.steps import Folder, distill, draw, identify, label
+from trex.repair.steps import Folder, distill, domain_of, draw, identify, label, prepared
 from trex.repair.votes_file import COMMITTEE, LIMIT, PEOPLE
 from trex.runs.place import RUNS
 

@@ -1,4 +1,4 @@
-"""A run folder in the Python API."""
+"""A run folder in the Python API, and the verbs that give one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
-from trex.commands.verb import with_options
+from trex.commands import query as verbs
+from trex.commands.verb import Session, with_options
 from trex.explain.causes import explained_results
 from trex.explain.options import ExplainOptions
-from trex.finding.conclude import renew_report
+from trex.finding.conclude import Outcome, renew_report
 from trex.finding.source import model_argument
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import capitalized, counted
@@ -135,8 +136,6 @@ class Run:
         `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
         renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
-        from trex.commands.query import RESUME
-
         options = RESUME.options.checked({"run": self.path, "large": large})
         resumed: Run = RESUME.call(options, self._live_model(model), is_shown=progress)
         return resumed
@@ -233,3 +232,11 @@ def open_run(path: str | PathLike[str]) -> Run:
     run = Run(Path(fspath(path)))
     run.check_readable()
     return run
+
+
+def _as_run(done: Outcome, session: Session) -> Run:
+    return Run(done.folder, session.model, done.manifest.world, done.verdicts)
+
+
+FIND = replace(verbs.FIND, result=_as_run)
+RESUME = replace(verbs.RESUME, result=_as_run)

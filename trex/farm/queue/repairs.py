@@ -10,9 +10,9 @@ from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
 from trex.query.schema import Query
 from trex.query.toml_text import toml_value
-from trex.repair.domain import domain_of
 from trex.repair.folder import begin
 from trex.repair.settings import SceneQuery, chosen_table, repair_path, repair_query
+from trex.repair.steps import domain_of
 
 
 def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:

@@ -18,13 +18,12 @@ from trex.render.cache import decode, encode, entry_name
 from trex.render.picture import Picture
 from trex.render.renderer import SceneRenderer
 from trex.repair.correct import correct
-from trex.repair.domain import prepared
 from trex.repair.files import read_fields, write_json
 from trex.repair.folder import open_repair
 from trex.repair.report import write_report
 from trex.repair.scenes.loaded import open_scenes
 from trex.repair.settings import SceneQuery
-from trex.repair.steps import distill, identify, label
+from trex.repair.steps import distill, identify, label, prepared
 from trex.runs.folder import FINISHED
 from trex.scenes.scene import Scene, scene_id
 from trex.scenes.vocabulary import CLEVR
