@@ -12,16 +12,16 @@ from trex.farm.workers.tasks import Answer, Work
 
 
 class Call:
-    """A method of an actor: whoever calls it gets what the test puts into `told`."""
+    """A method of an actor: whoever calls it gets what the test puts into `future`."""
 
     def __init__(self, future: Future[Any]) -> None:
-        self._told = future
+        self._future = future
 
     def remote(self, *_: Work) -> Call:
         return self
 
     def future(self) -> Future[Any]:
-        return self._told
+        return self._future
 
 
 class SilentWorker:

@@ -40,7 +40,7 @@ def conditions_of(vocabulary: Vocabulary) -> Vocabularies:
 class Situation:
     """One scene for any number of families: what failed in it, and for which of its units which conditions hold.
 
-    Units are the scene's objects, the scene itself, or its questions, whose true answers are `truths`; `asked` gives
+    Units are the scene's objects, the scene itself, or its questions, with true answers `truths`; `questions` gives
     the questions. Tables of conditions are made when they are first needed.
     """
 
@@ -50,17 +50,17 @@ class Situation:
         failures: Sequence[Failure],
         truths: Sequence[str],
         conditions: Vocabularies,
-        request: Callable[[], Sequence[Asked]],
+        questions: Callable[[], Sequence[Asked]],
     ) -> None:
         self.facts, self.failures = facts, failures
-        self._truths, self._conditions, self._questions = truths, conditions, request
+        self._truths, self._conditions, self._questions = truths, conditions, questions
         self._tables: dict[Level, Bools] = {}
 
     def table(self, level: Level) -> Bools:
         """(units, conditions): which conditions of a level hold for the scene's units, 7 kB for 50 questions."""
         if level not in self._tables:
-            request = self._questions() if level == "question" else ()
-            self._tables[level] = rows(level, self._conditions[level], self.facts, request)
+            questions = self._questions() if level == "question" else ()
+            self._tables[level] = rows(level, self._conditions[level], self.facts, questions)
         return self._tables[level]
 
     def can_show(self, symptom: Symptom) -> Bools:
