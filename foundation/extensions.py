@@ -59,6 +59,11 @@ def give(thing: object) -> str:
     return name
 
 
+def is_given(of: type, name: str) -> bool:
+    """Whether this name stands for an object that was given in this process."""
+    return name in _given.get(of, {})
+
+
 def named(what: str, name: str, table: Mapping[str, T]) -> T:
     """The entry of this name; InputError lists the names if there is none. `what` begins it: "format"."""
     if name not in table:

@@ -12,6 +12,7 @@ from trex.finding.page_pictures import PagePictures, with_pictures
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
+from trex.query.target import given_target
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
@@ -129,7 +130,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
         query=plan.query,
         facts=facts,
         made=world.made,
-        versions=versions(),
+        versions=versions() | given_target(plan.query.target, plan.target, len(plan.bound.labels)),
     ).read_by(plan.world)
 
 

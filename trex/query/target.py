@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import is_given
 from trex.inference.targets import GaussianTarget
-from trex.inference.targets.kind import Goal, TargetRequest
+from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.query.question import ResolvedQuestion
 from trex.query.schema import TargetSection
 
 BELOW_HALF = 0.499
+PROBES = 32  # points at which a target is compared with another of its name
 
 
 def make_target(
@@ -21,6 +25,24 @@ def make_target(
     target = section.declared.build(_request(section, question, labels))
     _check_statistic(section.kind, target, len(labels))
     return target
+
+
+def given_target(section: TargetSection, target: GaussianTarget, n_labels: int) -> dict[str, str]:
+    """What tells a target that was passed as an object from others of its name; nothing for a kind of ours.
+
+    A hash of its level set and of its score at PROBES points of the simplex, to six digits.
+    """
+    if not is_given(TargetKind, section.kind):
+        return {}
+    probs = np.random.default_rng(0).dirichlet(np.full(n_labels, 0.5), PROBES)
+    numbers = [
+        *target.observed,
+        *target.width,
+        *target.tolerance,
+        *np.ravel(target.statistic(probs)).tolist(),
+    ]
+    text = " ".join(f"{number:.6g}" for number in numbers)
+    return {f"target {section.kind}": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
 def goal(section: TargetSection, question: ResolvedQuestion, labels: tuple[str, ...]) -> Goal:

@@ -21,7 +21,7 @@ from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import ProgramStep, Query, Section
-from trex.query.target import make_target
+from trex.query.target import given_target, make_target
 from trex.runs.checked_lines import DIGITS
 from trex.scenes.questions.programs import Step
 from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
@@ -165,7 +165,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
     try:
         manifest = Manifest.model_validate(data)
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
-        make_target(manifest.query.target, manifest.question, manifest.facts.labels)
+        _check_target(manifest)
         if manifest.world.form is SCENES:
             _check_cards(manifest)
     except InputError as error:
@@ -179,6 +179,15 @@ def parse_manifest(text: str, source: str) -> Manifest:
             "run has; restore it, or start a new run"
         )
     return manifest
+
+
+def _check_target(manifest: Manifest) -> None:
+    """InputError if the target cannot be built, or is another object than the one of this name that the run had."""
+    labels, section = manifest.facts.labels, manifest.query.target
+    target = make_target(section, manifest.question, labels)
+    for name, now in given_target(section, target, len(labels)).items():
+        if manifest.versions.get(name, now) != now:
+            raise InputError(f"{name!r} is another object than the run's, with other scores; pass the run's")
 
 
 def _check_cards(manifest: Manifest) -> None:

@@ -162,6 +162,20 @@ def test_an_object_is_searched_like_the_target_and_the_kernel_that_it_repeats(
     )
 
 
+def test_a_run_is_read_by_the_target_that_it_was_made_with_alone(given: None, tmp_path: Path) -> None:
+    """Planted bug: another object of the same name, with another level set, judged the draws of the first."""
+    kind = replace(schema.targets()["threshold"], name="mine")
+    run = trex.find(out=tmp_path / "run", progress=False, **ASKED, target=kind)
+    trex.check(**ASKED, target=replace(kind, n_answers=(0, 2)))
+    assert trex.open_run(run.path).hits == run.hits
+    other = replace(schema.targets()["high_confidence"], name="mine", takes_threshold=True)
+    trex.check(**ASKED, target=other)
+    with pytest.raises(
+        trex.RunError, match="'target mine' is another object than the run's, with other scores"
+    ):
+        trex.open_run(run.path)
+
+
 def test_an_object_that_cannot_be_told_from_ours_is_refused(given: None, tmp_path: Path) -> None:
     kind = schema.targets()["high_confidence"]
     with pytest.raises(
