@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from trex.foundation.errors import InputError, RunError, TrexError
 
@@ -27,6 +27,19 @@ HTML, XML = b"<!doctype html", b"<?xml"  # how pages and JUnit files begin, in l
 
 class DiskFullError(RunError):
     """The disk is full; everything written before is kept."""
+
+
+class Closing:
+    """What is open until `close`; as a context manager it closes itself at the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError
 
 
 @contextmanager

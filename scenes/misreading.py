@@ -238,6 +238,6 @@ def _sets(scene: Scene, mirrored: tuple[str, ...]) -> SceneSets:
     gone = sum(1 << i for i, item in enumerate(scene.objects) if item.shape == NOTHING)
     beyond = {name: tuple(bits & ~gone for bits in rows) for name, rows in sets.beyond.items()}
     for pair in mirrored:
-        text, other = MIRRORS[pair]
-        beyond |= {text: beyond[other], other: beyond[text]}
+        relation, other = MIRRORS[pair]
+        beyond |= {relation: beyond[other], other: beyond[relation]}
     return replace(sets, everything=sets.everything & ~gone, beyond=beyond)

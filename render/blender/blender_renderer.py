@@ -7,11 +7,10 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from trex.blender_assets.load import FOLDER, verify_manifest
 from trex.foundation.errors import InputError
+from trex.foundation.files import Closing
 from trex.render.assets import assets_hash, base_scene, hashed, mesh_paths
 from trex.render.blender.pool import Limits, Pool
 from trex.render.blender.process import RenderStats
@@ -30,7 +29,7 @@ MAX_PROCESSES = 4  # by default: each holds about 400 MB
 LARGEST_FARM, MAX_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each
 
 
-class BlenderRenderer:
+class BlenderRenderer(Closing):
     """Renders scenes by Blender in `processes` processes of `threads` threads each, started on first use.
 
     The same scene gives the same bytes whatever was rendered before, in any process, with any number of threads.
@@ -112,14 +111,6 @@ class BlenderRenderer:
         """End all processes; a later render starts new ones."""
         with self._lock:
             self._pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def default_processes() -> int:

@@ -112,7 +112,7 @@ def _table() -> tuple[Family, ...]:
     builds += [*_single_and(), *_same(), *_single_or()]
     builds += _hops("one_hop", 1, ("size", "color", "material", "shape"))
     builds += _hops("two_hop", 2, ("size", "color", "material", "shape"))
-    builds += [_named("zero_hop", text, partial(build.zero_hop, text)) for text in _ZERO_HOP]
+    builds += [_named("zero_hop", wanted, partial(build.zero_hop, wanted)) for wanted in _ZERO_HOP]
     return tuple(Family(index, *parts) for index, parts in enumerate(builds))
 
 
@@ -146,24 +146,26 @@ def _compare() -> list[_Parts]:
 
 
 def _hops(kind: str, hops: int, attributes: Sequence[str]) -> list[_Parts]:
-    return [_named(kind, text, partial(build.hops, hops, text)) for text in ("count", "exist", *attributes)]
+    return [
+        _named(kind, wanted, partial(build.hops, hops, wanted)) for wanted in ("count", "exist", *attributes)
+    ]
 
 
 def _single_and() -> list[_Parts]:
-    return [_named("single_and", text, partial(build.single_and, text)) for text in ("count", *_ORDER)]
+    return [_named("single_and", wanted, partial(build.single_and, wanted)) for wanted in ("count", *_ORDER)]
 
 
 def _same() -> list[_Parts]:
-    plain = [(same, text, False) for text in ("exist", "count") for same in _ORDER]
-    described = [(same, text, True) for text in ("exist", "count") for same in _ORDER]
-    queries = [(same, text, True) for same in _ORDER for text in _ORDER if text != same]
+    plain = [(same, wanted, False) for wanted in ("exist", "count") for same in _ORDER]
+    described = [(same, wanted, True) for wanted in ("exist", "count") for same in _ORDER]
+    queries = [(same, wanted, True) for same in _ORDER for wanted in _ORDER if wanted != same]
     return [
         _named(
             "same_relate",
-            f"same_{same}/{text}{'' if message else '_all'}",
-            partial(build.same, same, text, message),
+            f"same_{same}/{wanted}{'' if is_described else '_all'}",
+            partial(build.same, same, wanted, is_described),
         )
-        for same, text, message in plain + described + queries
+        for same, wanted, is_described in plain + described + queries
     ]
 
 

@@ -15,66 +15,66 @@ COUNT_EMPTY = 0.25  # share of descriptions that match nothing, in questions for
 EXIST_EMPTY = 0.5  # the same, in questions for existence
 
 
-def _finish(draft: Draft, text: str, among: Objects | Single) -> None:
+def _finish(draft: Draft, wanted: str, among: Objects | Single) -> None:
     """End with count, exist, or the query of an attribute."""
-    draft.add(text if text in ("count", "exist") else f"query_{text}", among.step)
+    draft.add(wanted if wanted in ("count", "exist") else f"query_{wanted}", among.step)
 
 
-def _silent(text: str) -> int:
-    return attribute_bits(text) if text in ATTRIBUTES else 0
+def _silent(wanted: str) -> int:
+    return attribute_bits(wanted) if wanted in ATTRIBUTES else 0
 
 
-def zero_hop(text: str, draft: Draft) -> None:
+def zero_hop(wanted: str, draft: Draft) -> None:
     """Asks for count, existence or an attribute of objects that a description alone selects."""
     everything = draft.everything()
-    if text == "count":
+    if wanted == "count":
         wordless = pick(draft.rng, 20) == 0
         found = everything if wordless else draft.some(everything, COUNT_EMPTY)
-        return _finish(draft, text, found)
-    if text == "exist":
-        return _finish(draft, text, draft.some(everything, EXIST_EMPTY))
-    return _finish(draft, text, draft.the(everything, _silent(text)))
+        return _finish(draft, wanted, found)
+    if wanted == "exist":
+        return _finish(draft, wanted, draft.some(everything, EXIST_EMPTY))
+    return _finish(draft, wanted, draft.the(everything, _silent(wanted)))
 
 
-def hops(hops: int, text: str, draft: Draft) -> None:
+def hops(hops: int, wanted: str, draft: Draft) -> None:
     """The same for objects related to one that may be related to another (one to three relations)."""
     anchor = draft.the(draft.everything())
     for _ in range(hops - 1):
         anchor = draft.the_related(anchor)
-    if text in ATTRIBUTES:
-        return _finish(draft, text, draft.the_related(anchor, _silent(text)))
-    share = EXIST_EMPTY if text == "exist" else COUNT_EMPTY
-    return _finish(draft, text, draft.some_related(anchor, share))
+    if wanted in ATTRIBUTES:
+        return _finish(draft, wanted, draft.the_related(anchor, _silent(wanted)))
+    share = EXIST_EMPTY if wanted == "exist" else COUNT_EMPTY
+    return _finish(draft, wanted, draft.some_related(anchor, share))
 
 
-def single_and(text: str, draft: Draft) -> None:
+def single_and(wanted: str, draft: Draft) -> None:
     """The same for objects that are related to two others at once."""
     anchors = [draft.draw(draft.fitting_one(draft.world.sets.everything)) for _ in range(2)]
     pairs = list(product(RELATIONS, repeat=2))
-    is_empty_wanted = text == "count" and draft.rng.random() < COUNT_EMPTY
+    is_empty_wanted = wanted == "count" and draft.rng.random() < COUNT_EMPTY
     for at in draft.rng.permutation(len(pairs)):
-        number, other = (
+        near, other = (
             draft.world.sets.beyond[relation][anchor.fits.bit_length() - 1]
             for relation, anchor in zip(pairs[at], anchors, strict=True)
         )
-        options = [o for o in draft.world.options if _needs_both(text, o, number, other)]
-        options = [o for o in options if is_empty_wanted == (o.fits & number & other == 0)]
+        options = [o for o in draft.world.options if _needs_both(wanted, o, near, other)]
+        options = [o for o in options if is_empty_wanted == (o.fits & near & other == 0)]
         if options:
             return _intersection(
-                text, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
+                wanted, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
             )
     raise DeadEndError
 
 
-def _needs_both(text: str, option: Option, number: Bits, other: Bits) -> bool:
+def _needs_both(wanted: str, option: Option, near: Bits, other: Bits) -> bool:
     """Whether there is an answer, and a different one or none without either of the two relations."""
-    left = (option.fits & number & other).bit_count()
-    if left in ((option.fits & number).bit_count(), (option.fits & other).bit_count()):
+    left = (option.fits & near & other).bit_count()
+    if left in ((option.fits & near).bit_count(), (option.fits & other).bit_count()):
         return False
-    return text == "count" or (left == 1 and not option.names & _silent(text))
+    return wanted == "count" or (left == 1 and not option.names & _silent(wanted))
 
 
-def _intersection(text: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:
+def _intersection(wanted: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:
     related = []
     for anchor, relation in sides:
         single = draft.unique(draft.describe(draft.everything(), anchor.said))
@@ -82,17 +82,17 @@ def _intersection(text: str, draft: Draft, sides: Sequence[tuple[Option, str]], 
     objects, other = related
     both = Objects(draft.add("intersect", objects.step, other.step), objects.bits & other.bits)
     found = draft.describe(both, target.said)
-    _finish(draft, text, found if text == "count" else draft.unique(found))
+    _finish(draft, wanted, found if wanted == "count" else draft.unique(found))
 
 
-def same(attribute: str, text: str, is_described: bool, draft: Draft) -> None:
+def same(attribute: str, wanted: str, is_described: bool, draft: Draft) -> None:
     """The same for the other objects that share an attribute with one."""
     silent = attribute_bits(attribute)
     others = draft.same(draft.the(draft.everything(), silent), attribute)
-    if text in ATTRIBUTES:
-        return _finish(draft, text, draft.the(others, silent | _silent(text)))
-    share = EXIST_EMPTY if text == "exist" else COUNT_EMPTY
-    return _finish(draft, text, draft.some(others, share, silent) if is_described else others)
+    if wanted in ATTRIBUTES:
+        return _finish(draft, wanted, draft.the(others, silent | _silent(wanted)))
+    share = EXIST_EMPTY if wanted == "exist" else COUNT_EMPTY
+    return _finish(draft, wanted, draft.some(others, share, silent) if is_described else others)
 
 
 def single_or(filtered: str, first_related: bool, second_related: bool, draft: Draft) -> None:

@@ -63,8 +63,8 @@ def _form_of(family: Family) -> str:
     return _query(what, _chain(_HOPS[family.kind]))
 
 
-def _query(text: str, things: str) -> str:
-    return f"query_{text}(unique({things}))" if text in ATTRIBUTES else f"{text}({things})"
+def _query(wanted: str, things: str) -> str:
+    return f"query_{wanted}(unique({things}))" if wanted in ATTRIBUTES else f"{wanted}({things})"
 
 
 def _beside(anchor: str) -> str:
@@ -75,12 +75,12 @@ def _chain(hops: int) -> str:
     return _beside(_chain(hops - 1)) if hops else _SCENE
 
 
-def _sharing(same: str, text: str) -> str:
+def _sharing(same: str, wanted: str) -> str:
     """CLEVR counts all things that share an attribute in one family, and those that are described in another."""
     all_of_them = f"{same}(unique({_SCENE}))"
-    if text in ATTRIBUTES or text.endswith("_all"):
-        return _query(text.removesuffix("_all"), all_of_them)
-    return _query(text, f"{_SOME}{all_of_them}")
+    if wanted in ATTRIBUTES or wanted.endswith("_all"):
+        return _query(wanted.removesuffix("_all"), all_of_them)
+    return _query(wanted, f"{_SOME}{all_of_them}")
 
 
 def program_lines(program: Program) -> list[str]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, Protocol, Self, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from trex.auditing.confirm import Confirmer
 from trex.auditing.examine import Asker
@@ -31,6 +30,7 @@ from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.families.family import Family
 from trex.foundation.codec import Codec
+from trex.foundation.files import Closing
 from trex.inference.scoring import images
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
@@ -104,7 +104,7 @@ def known_fresh(folder: Path) -> int:
     return known.scenes if known else 0
 
 
-class Opened:
+class Opened(Closing):
     """An audit's bank and its renderer at the deciding look, each opened when first needed.
 
     The steps need one after the other, so the bank is closed once the other is opened: each may hold a Blender.
@@ -133,14 +133,6 @@ class Opened:
         """How many pictures were not there before."""
         bank = self.bank.rendered_now if "bank" in vars(self) else 0
         return self._renders + bank + (self.renderer.misses if "renderer" in vars(self) else 0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop the renderers."""

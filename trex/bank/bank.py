@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from trex.bank.disk import SCENES, bank_root, refuse_link
 from trex.bank.drawn import DrawnScenes
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
 from trex.bank.store import PATIENCE_S, BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
+from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
@@ -31,7 +30,7 @@ log = logging.getLogger(__name__)
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
 
 
-class Bank:
+class Bank(Closing):
     """Member i is a draw of the prior, a function of the bank's seed and i alone, whatever has been rendered.
 
     Open it with `bank_of`; as a context manager it is closed at the end. Several programs may use and fill one bank.
@@ -148,14 +147,6 @@ class Bank:
         """Close the renderer, and let others delete the bank."""
         self._use.close()
         self._cache.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _begin(self) -> None:
         """Read the bank's index, or write it; nobody deletes the bank from now on."""

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from types import TracebackType
-from typing import Generic, Literal, Self, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
+from trex.foundation.files import Closing, holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.repair.files import (
     Done,
@@ -50,7 +49,7 @@ M = TypeVar("M", bound=BaseModel)
 New = TypeVar("New", bound=RepairQuery)
 
 
-class RepairFolder(Generic[Q]):
+class RepairFolder(Closing, Generic[Q]):
     """An open folder; at most one process has it open."""
 
     def __init__(self, path: Path, query: Q, sources: Sources, lock: int) -> None:
@@ -117,14 +116,6 @@ class RepairFolder(Generic[Q]):
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _done(self, step: Step) -> Done | None:
         place = self.path / step

@@ -54,16 +54,16 @@ def _how_sure(manifest: Manifest, results: Results) -> str:
 
 def _why(explanations: Mapping[str, Explanation]) -> str:
     """The number of explained scenes with objects responsible, and the most frequent one."""
-    built = [explanation for explanation in explanations.values() if explanation.control.is_exact]
-    blamed = [explanation for explanation in built if explanation.blame.parts]
-    if not built:
+    exact = [explanation for explanation in explanations.values() if explanation.control.is_exact]
+    blamed = [explanation for explanation in exact if explanation.blame.parts]
+    if not exact:
         return ""
     if not blamed:
-        return f"no object is responsible in any of the {len(built)} explained scenes"
+        return f"no object is responsible in any of the {len(exact)} explained scenes"
     names = Counter(name for explanation in blamed for name in _blamed_names(explanation))
     name, times = names.most_common(1)[0]
     return (
-        f"objects responsible were identified in {len(blamed)} of {len(built)} explained scenes, most often a "
+        f"objects responsible were identified in {len(blamed)} of {len(exact)} explained scenes, most often a "
         f"{name} ({times})"
     )
 

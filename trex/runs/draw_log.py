@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from trex.foundation.errors import RunError
-from trex.foundation.files import disk_error, read_bytes, read_text, write_atomic
+from trex.foundation.files import Closing, disk_error, read_bytes, read_text, write_atomic
 from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked
 from trex.runs.draw_checks import DrawChecks
 from trex.runs.folder import FINISHED, RunFolder, seal_in
@@ -27,7 +26,7 @@ class Draws:
     damage: str
 
 
-class DrawLog:
+class DrawLog(Closing):
     """The draws of a run, open for appending; opening it cuts off a half-written last line.
 
     Raises RunError, and cuts nothing, if a line differs from what was written. `seal` is that of the run's manifest.
@@ -49,14 +48,6 @@ class DrawLog:
     def close(self) -> None:
         """Close the files; the log cannot be used afterwards."""
         self._log.close()
-
-    def __enter__(self) -> DrawLog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 CHANGED = "this line or one before it was changed, lost or doubled (wrong or missing checksum)"

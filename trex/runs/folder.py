@@ -7,10 +7,10 @@ import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
-from types import TracebackType
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import (
+    Closing,
     DiskFullError,
     disk_error,
     holds_only,
@@ -42,7 +42,7 @@ class RunInUse(RunError):
     """Another process holds the lock of the run folder."""
 
 
-class RunFolder:
+class RunFolder(Closing):
     """An open run folder; at most one process may write into it."""
 
     def __init__(self, path: Path, manifest: Manifest, lock: int | None) -> None:
@@ -98,14 +98,6 @@ class RunFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def __enter__(self) -> RunFolder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from trex.foundation.errors import RunError
+from trex.foundation.files import Closing
 from trex.runs.draw_log import DrawLog, read_draws
 from trex.runs.folder import RunFolder
 from trex.runs.record import Key, Record
 
 
-class Journal:
+class Journal(Closing):
     """All records of a run, in file order; one process at a time has it open."""
 
     def __init__(self, folder: RunFolder) -> None:
@@ -44,10 +44,6 @@ class Journal:
         self.records += new
         self._known |= {record.key: record for record in new}
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._log.close()

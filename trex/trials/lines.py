@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
-from trex.foundation.files import disk_error
+from trex.foundation.files import Closing, disk_error
 from trex.runs.checked_lines import CheckedLog, read_checked
 
 T = TypeVar("T")
@@ -27,7 +26,7 @@ class Rows(Generic[T]):
         self.values += values
 
 
-class Lines(Rows[T]):
+class Lines(Closing, Rows[T]):
     """The values of a log, and its end; RunError if a line differs from what was written.
 
     With `drops_damage` such a line is cut off instead, with all that follow: for answers that can be asked for again.
@@ -47,12 +46,8 @@ class Lines(Rows[T]):
             raise disk_error(error, self._path) from error
         super().append(values)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._log.close()
 
 

@@ -126,9 +126,9 @@ class VectorWorld:
             return f"{words}, trained without {', '.join(generator.without)}"
         return f"{words}, trained on {', '.join(generator.classes)} alone" if generator.classes else words
 
-    def are_distinct(self, array: Floats, other: Floats) -> bool:
+    def are_distinct(self, z: Floats, other: Floats) -> bool:
         """Apply the rule stated in RULE."""
-        return float(np.linalg.norm(array - other)) > APART
+        return float(np.linalg.norm(z - other)) > APART
 
     def words(self, z: Floats) -> str:
         """The latent's coordinates, to two digits."""

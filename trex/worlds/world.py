@@ -200,7 +200,7 @@ class World(Protocol[Z]):
         """The query's world in a few words: "5 objects, no cube", "digits that mnist-vae draws"."""
         ...
 
-    def are_distinct(self, item: Z, other: Z) -> bool:
+    def are_distinct(self, z: Z, other: Z) -> bool:
         """Whether two latents count as distinct under `rule`."""
         ...
 

@@ -88,17 +88,17 @@ def plain_asker() -> Asker:
     return Asker(Planted(scenes(FEW)[1], as_it_is), CLEVR, 1, 0, 0.9)
 
 
-def audited(built: See, remaining: See) -> list[Finding]:
+def audited(making: See, judging: See) -> list[Finding]:
     """The findings if every failure stays at the deciding look."""
-    families = discover(situations(rows_of(built, MADE), plain_asker()), CLEVR)
-    judging = situations(rows_of(remaining, REST), plain_asker())
-    seen = in_held_out(families, judging)
+    families = discover(situations(rows_of(making, MADE), plain_asker()), CLEVR)
+    judged_by = situations(rows_of(judging, REST), plain_asker())
+    seen = in_held_out(families, judged_by)
     stay = [
         replace(asked_again(True, 0.97, family=k), scene=examined.scene)
         for k, each in enumerate(seen)
         for _, examined, _ in each.failures
     ]
-    return findings(seen, stay, memberships_of([held_out.family for held_out in seen], judging), {})
+    return findings(seen, stay, memberships_of([held_out.family for held_out in seen], judged_by), {})
 
 
 def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import torch
 
@@ -16,6 +14,7 @@ from trex.artifacts.card import card_path
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
 from trex.foundation.errors import InputError
+from trex.foundation.files import Closing
 from trex.foundation.progress import Progress
 from trex.query.schema import RenderSection
 from trex.query.toml_file import render_section
@@ -53,7 +52,7 @@ class SceneStream(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class SceneLoaded:
+class SceneLoaded(Closing):
     """The model with its reader, scenes' prior, the bank at the look, and renderers; close it at the end."""
 
     prior: ScenePrior
@@ -100,14 +99,6 @@ class SceneLoaded:
         self.bank.close()
         self.near.close()
         self.deciding.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def scene_sources(query: SceneQuery) -> Sources:
