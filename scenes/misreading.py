@@ -17,9 +17,7 @@ from trex.scenes.questions.programs import InvalidProgram, Program, Step, execut
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject, with_attribute
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-LEAST_MARGIN = (
-    2  # answers by which a change must be ahead: of what speaks against it, and of every other change
-)
+LEAST_MARGIN = 2.0  # sure answers by which what a change explains must outweigh what it contradicts
 MAX_MISREADINGS = 6  # in one scene
 Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirrored"]
 ATTRIBUTE_KINDS: tuple[Kind, ...] = ("shape", "size", "color", "material")
@@ -28,10 +26,16 @@ MIRRORS = {"left and right": ("left", "right"), "front and behind": ("front", "b
 
 
 class Answered(NamedTuple):
-    """A question's program, and what the model said to it."""
+    """A question's program, and what the model said to it, with its probability."""
 
     program: Program
     said: str
+    probability: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """How much the answer counts, 0 to 1: p - (1 - p), what "yes" at p has ahead of "no"."""
+        return max(0.0, 2.0 * self.probability - 1.0)
 
 
 @dataclass(frozen=True)
@@ -56,37 +60,43 @@ class Explained:
 
     0 stands for answers that were right in the first place, 1 for the first misreading, and so on; None for mistakes
     that stay. A question that has no answer in the changed scene ("the small cube", where the model saw none) counts
-    as explained, since whatever the model said follows from that.
+    as explained, since whatever the model said follows from that. `margins[k]` is what misreading k explains beyond
+    what it contradicts, in sure answers; objects that exchange a value share theirs.
     """
 
     misreadings: tuple[Misreading, ...]
     by: tuple[int | None, ...]
+    margins: tuple[float, ...] = ()
 
 
 def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = CLEVR) -> Explained:
-    """The changes of the scene that explain the answers.
+    """The changes of the scene that explain the answers, each of which counts by its weight.
 
-    A change must explain LEAST_MARGIN answers more than it contradicts, and more than every other change does, but
-    for the same change of an object of the same kind; where none is, the rest remains unexplained.
+    A change must explain LEAST_MARGIN sure answers more than it contradicts, and more than every other change does,
+    but for the same change of an object of the same kind; where none is, the rest remains unexplained. An attribute may
+    be taken for any value of the vocabulary, revoked ones included: no scene holds those, but a model may see them.
     """
     changed, mirrored = scene, tuple[str, ...]()
     found: list[Misreading] = []
+    margins: list[float] = []
     right = _right(scene_sets(scene), answers)
     by = [0 if is_right else None for is_right in right]
     while len(found) < MAX_MISREADINGS and not all(right):
-        change = _strongest(changed, mirrored, answers, right, vocabulary)
-        if change is None:
+        strongest = _strongest(changed, mirrored, answers, right, vocabulary)
+        if strongest is None:
             break
+        margin, change = strongest
         number = len(found) + 1
         for misreading in change:
             changed, mirrored = _apply(changed, mirrored, misreading)
         found += change
+        margins += [margin] * len(change)
         right = _right(_sets(changed, mirrored), answers)
         by = [
             number if was is None and is_right is not False else was
             for was, is_right in zip(by, right, strict=True)
         ]
-    return Explained(tuple(found), tuple(by))
+    return Explained(tuple(found), tuple(by), tuple(margins))
 
 
 def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> str | None:
@@ -101,8 +111,11 @@ def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> 
 
 
 def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
-    """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes."""
-    singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.available(name)]
+    """Questions "How many … are there?" for every value of an attribute, and every two values of two attributes.
+
+    Revoked values are asked about too: a model may see what no scene holds.
+    """
+    singles = [(name, value) for name in ATTRIBUTES for value in vocabulary.values(name)]
     pairs = [
         (texts, two) for k, texts in enumerate(singles) for two in singles[k + 1 :] if texts[0] != two[0]
     ]
@@ -124,7 +137,7 @@ def _changes(scene: Scene, vocabulary: Vocabulary) -> Iterator[Change]:
         yield (Misreading("missed", index),)
         yield (Misreading("doubled", index),)
         for kind in ATTRIBUTE_KINDS:
-            for value in vocabulary.available(kind):
+            for value in vocabulary.values(kind):
                 if value != getattr(item, kind):
                     yield (Misreading(kind, index, value),)
     for number, other in combinations(seen, 2):
@@ -142,14 +155,14 @@ def _strongest(
     answers: Sequence[Answered],
     right: Sequence[bool | None],
     vocabulary: Vocabulary,
-) -> Change | None:
-    """The change that is ahead, None if none is or if the answers do not tell which."""
+) -> tuple[float, Change] | None:
+    """The change that is ahead and its margin, None if none is or if the answers do not tell which."""
     ranked = _ranked(scene, mirrored, answers, right, vocabulary)
     if not ranked:
         return None
     margin, change = ranked[0]
     rivals = [other for score, other in ranked[1:] if score == margin]
-    return change if all(_looks_same(scene, change, other) for other in rivals) else None
+    return (margin, change) if all(_looks_same(scene, change, other) for other in rivals) else None
 
 
 def _looks_same(scene: Scene, misreadings: Change, other: Change) -> bool:
@@ -168,7 +181,7 @@ def _ranked(
     answers: Sequence[Answered],
     right: Sequence[bool | None],
     vocabulary: Vocabulary,
-) -> list[tuple[int, Change]]:
+) -> list[tuple[float, Change]]:
     """Changes by the answers that they explain less those that they contradict, best first.
 
     Those that are not LEAST_MARGIN ahead are left out, and others that cannot be the best.
@@ -181,10 +194,10 @@ def _ranked(
         for misreading in change:
             changed, directions = _apply(changed, directions, misreading)
         sets = _sets(changed, directions)
-        explained = sum(is_right is True for is_right in _right(sets, wrong))
+        explained = sum(a.weight for a, fits in zip(wrong, _right(sets, wrong), strict=True) if fits)
         if explained >= LEAST_MARGIN:
             hopeful.append((explained, change, sets))
-    ranked: list[tuple[int, Change]] = []
+    ranked: list[tuple[float, Change]] = []
     least = LEAST_MARGIN
     for explained, change, sets in sorted(hopeful, key=lambda row: -row[0]):
         if explained < least:
@@ -196,14 +209,15 @@ def _ranked(
     return sorted(ranked, key=lambda row: -row[0])
 
 
-def _contradicted(sets: SceneSets, answers: Sequence[Answered], most: int) -> int | None:
-    """How many of these answers are wrong of the changed scene; None if more than `most`."""
-    count = 0
+def _contradicted(sets: SceneSets, answers: Sequence[Answered], most: float) -> float | None:
+    """The weight of those answers that are wrong of the changed scene; None if more than `most`."""
+    weight = 0.0
     for answer in answers:
-        count += _is_right(sets, answer) is False
-        if count > most:
+        if answer.weight and _is_right(sets, answer) is False:
+            weight += answer.weight
+        if weight > most:
             return None
-    return count
+    return weight
 
 
 def _right(sets: SceneSets, answers: Sequence[Answered]) -> list[bool | None]:

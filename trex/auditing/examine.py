@@ -12,23 +12,22 @@ from trex.auditing.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.question import question_of
+from trex.families.trace import trace
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.scenes.conditions import Asked
 from trex.scenes.graph import Facts
-from trex.scenes.misreading import Answered, Misreading, census, explain
+from trex.scenes.misreading import Answered, Misreading
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions
 from trex.scenes.questions.families import Family as QuestionFamily
-from trex.scenes.questions.truth import true_answer
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all
 
 QUESTIONS, NUISANCES, TRACING, PROBING = range(4)  # streams of random numbers
-TRACED = 60  # more questions about a picture with a confident mistake
 
 
 def is_of(family: QuestionFamily, wanted: Sequence[str]) -> bool:
@@ -77,8 +76,7 @@ class Asker:
     def examine(self, facts: Facts, image: NDArray[np.float32], number: int) -> Examined:
         """The answers about a picture, its confident mistakes, and the misreadings that explain them.
 
-        Where there is a confident mistake, TRACED more questions and the census are asked too; they only serve to
-        trace the mistakes.
+        Where there is a confident mistake, it is traced by more questions (`trace`).
         """
         questions = self.questions(facts.scene, number)
         output = self.ask(image, questions)
@@ -104,18 +102,10 @@ class Asker:
         output: Sequence[Said],
     ) -> tuple[tuple[Misreading, ...], dict[int, int]]:
         """The misreadings, and for each explained question the number of the one that explains it."""
-        rng = stream(self.seed, AUDIT_STREAM, TRACING, number)
-        more = [
-            *random_questions(rng, scene, TRACED, vocabulary=self.vocabulary),
-            *(
-                SceneQuestion(FAMILIES[0], program, true_answer(program, scene))
-                for program in census(self.vocabulary)
-            ),
+        known = [
+            Answered(question.program, item.answer, item.probability)
+            for question, item in zip(questions, output, strict=True)
         ]
-        rows = [*zip(questions, output, strict=True), *zip(more, self.ask(image, more), strict=True)]
-        places = [at for at, (_, item) in enumerate(rows) if item.probability >= self.sure]
-        found = explain(
-            scene, [Answered(rows[at][0].program, rows[at][1].answer) for at in places], self.vocabulary
-        )
-        by = {at: k - 1 for at, k in zip(places, found.by, strict=True) if k and at < len(questions)}
-        return found.misreadings, by
+        rng = stream(self.seed, AUDIT_STREAM, TRACING, number)
+        found = trace(rng, self.model, scene, image, self.vocabulary, known)
+        return found.misreadings, {at: by for at, by in enumerate(found.by) if by is not None}

@@ -146,7 +146,7 @@ class Membership:
             rows = _with(self.examined.misread, k, read)
             return sum(answer_if(scene, rows, program) == answer for program, answer in texts.items())
 
-        others = [explained(value) for value in self.vocabulary.available(kind)]
+        others = [explained(value) for value in self.vocabulary.values(kind)]
         return explained(self.family.value) >= max(others)
 
     def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
@@ -154,7 +154,7 @@ class Membership:
         yield read
         if read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
             known = (getattr(scene.objects[read.index], read.kind), read.value)
-            for value in self.vocabulary.available(read.kind):
+            for value in self.vocabulary.values(read.kind):
                 if value not in known:
                     yield replace(read, value=value)
 
@@ -170,9 +170,7 @@ def counts_of(item: SceneObject, kind: str, vocabulary: Vocabulary) -> list[Prog
     """
     others = [(name, getattr(item, name)) for name in ATTRIBUTES if name != kind]
     rows = [
-        [(kind, value), *more]
-        for value in vocabulary.available(kind)
-        for more in ([], *([o] for o in others))
+        [(kind, value), *more] for value in vocabulary.values(kind) for more in ([], *([o] for o in others))
     ]
     return [counting(row) for row in rows]
 
