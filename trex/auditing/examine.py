@@ -85,7 +85,7 @@ class Asker:
             for at, (question, item) in enumerate(zip(questions, output, strict=True))
             if item.answer != question.answer and item.probability >= self.sure
         ]
-        misread, by = self._traced(facts.scene, number, image, questions, output) if wrong else ((), {})
+        misread, by = self._traced(facts, number, image, questions, output) if wrong else ((), {})
         answers = (
             Answer(question.family.index, question.answer, item.answer, round(item.probability, 6))
             for question, item in zip(questions, output, strict=True)
@@ -95,7 +95,7 @@ class Asker:
 
     def _traced(
         self,
-        scene: Scene,
+        facts: Facts,
         number: int,
         image: NDArray[np.float32],
         questions: Sequence[SceneQuestion],
@@ -107,5 +107,5 @@ class Asker:
             for question, item in zip(questions, output, strict=True)
         ]
         rng = stream(self.seed, AUDIT_STREAM, TRACING, number)
-        found = trace(rng, self.model, scene, image, self.vocabulary, known)
+        found = trace(rng, self.model, facts, image, self.vocabulary, known)
         return found.misreadings, {at: by for at, by in enumerate(found.by) if by is not None}

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.bound import AsksMany, ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
+from trex.scenes.graph import Facts
 from trex.scenes.misreading import Answered, Misreading, census, explain
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.programs import Program
-from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all
 
@@ -45,7 +45,7 @@ class Traced:
 def trace(
     rng: np.random.Generator,
     model: ClevrModel,
-    scene: Scene,
+    facts: Facts,
     image: NDArray[np.float32],
     vocabulary: Vocabulary,
     asked: Sequence[Answered] = (),
@@ -55,11 +55,11 @@ def trace(
     `asked` are answers about this picture that are known already, such as the one that a search was for. Questions that
     the model cannot read are left out. ModelError if it fails.
     """
-    drawn = [each.program for each in random_questions(rng, scene, RANDOM, vocabulary=vocabulary)]
+    drawn = [each.program for each in random_questions(rng, facts.scene, RANDOM, vocabulary=vocabulary)]
     answers, closed = _answers(model, image, [*drawn, *census(vocabulary)], vocabulary)
     if closed:
         return Traced(by=(None,) * len(asked), questions=len(answers), closed=closed)
-    explained = explain(scene, [*asked, *answers], vocabulary)
+    explained = explain(facts.scene, [*asked, *answers], vocabulary)
     by = tuple(number - 1 if number else None for number in explained.by[: len(asked)])
     return Traced(explained.misreadings, explained.margins, by, len(answers))
 

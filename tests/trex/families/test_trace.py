@@ -14,6 +14,7 @@ from trex.clevr_models.interface.question import Question
 from trex.families import trace as module
 from trex.families.trace import SAME_TO_ALL, Traced, trace
 from trex.foundation.errors import InputError
+from trex.scenes.graph import facts_of
 from trex.scenes.misreading import Answered, Misreading, census, counting
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.programs import InvalidProgram, Step, execute
@@ -56,9 +57,8 @@ def drawn() -> tuple[Scene, Scene]:
 def traced(
     answerer: Callable[..., object], vocabulary: Vocabulary = NO_CUBES, asked: Sequence[Answered] = ()
 ) -> Traced:
-    return trace(
-        np.random.default_rng(0), AdaptedModel("model", answerer), drawn()[0], IMAGE, vocabulary, asked
-    )
+    facts = facts_of(drawn()[0], CLEVR)
+    return trace(np.random.default_rng(0), AdaptedModel("model", answerer), facts, IMAGE, vocabulary, asked)
 
 
 def test_a_revoked_shape_is_named_and_explains_the_answer_that_was_known() -> None:
