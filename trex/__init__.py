@@ -3,6 +3,7 @@
     import trex
     run = trex.find(question="How many cubes are there?", answer="1", revoke=["cube"])
     run.hits, run.rate, run.draws, run.explain(), run.report()
+    run.curve(over="distance", object=[1]).threshold
     trex.audit("shipped").families
 
 This package is the application, named after its command; each folder is a subpackage and says what lives there. The
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from trex.commands.results.repair import Repair, open_repair
     from trex.commands.results.run import Run, open_run
     from trex.commands.verb import Stopped
+    from trex.curves.curve import Curve
     from trex.finding.check import QueryCheck
     from trex.foundation.errors import InputError, ModelError, RenderError, RunError, TrexError
     from trex.search.hit import Hit
 
     audit: Callable[..., AuditResult]
     begin_repair: Callable[..., Repair]
+    curve: Callable[..., Curve]
     check: Callable[..., QueryCheck]
     find: Callable[..., Run]
 
@@ -38,12 +41,14 @@ VERBS = {
     "audit": ("audit", "VERB"),
     "begin_repair": ("repair", "BEGIN"),
     "check": ("query", "CHECK"),
+    "curve": ("curve", "VERB"),
     "find": ("results.run", "FIND"),
 }  # in `trex.commands`
 _HOMES = {
     "AuditResult": "trex.auditing.perform",
     **dict.fromkeys(("open_repair", "Repair"), "trex.commands.results.repair"),
     **dict.fromkeys(("Run", "open_run"), "trex.commands.results.run"),
+    "Curve": "trex.curves.curve",
     "Hit": "trex.search.hit",
     "QueryCheck": "trex.finding.check",
     "Stopped": "trex.commands.verb",
@@ -54,6 +59,7 @@ _HOMES = {
 
 __all__ = [
     "AuditResult",
+    "Curve",
     "Hit",
     "InputError",
     "ModelError",
@@ -67,6 +73,7 @@ __all__ = [
     "audit",
     "begin_repair",
     "check",
+    "curve",
     "find",
     "open_repair",
     "open_run",

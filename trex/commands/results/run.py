@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.commands import query as verbs
 from trex.commands.verb import Session, with_options
+from trex.curves.options import CurveOptions
 from trex.explain.causes import explained_results
 from trex.explain.options import ExplainOptions
 from trex.finding.conclude import Outcome, renew_report
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import arviz
     import pandas
 
+    from trex.curves.curve import Curve
     from trex.explain.explanation import Explanation
     from trex.trials.confirmation import Confirmation
 
@@ -158,6 +160,23 @@ class Run:
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
 
+    @with_options(CurveOptions)
+    def curve(
+        self, *, model: object = None, progress: bool = True, processes: int | None = None, **options: object
+    ) -> Curve:
+        """Turn one quantity of the hits up and down, all else equal: how often is the model wrong at each dose?
+
+        The quantity belongs to the misread object of each hit: the object responsible, if `explain` has found it, or
+        the one of index `object`. The report is written again. Raises InputError if no misread object is known,
+        RunError if there are no hits.
+        """
+        from trex.commands.results.curving import curve_with_report
+
+        checked = CurveOptions.checked(options)
+        with session_model_available(self._live_model(model)), display_if(progress) as display:
+            made, _ = curve_with_report(self.path, checked, display, processes)
+        return made
+
     @with_options(ConfirmOptions)
     def confirm(self, *, model: object = None, progress: bool = True, **options: object) -> Confirmation:
         """Render the `top` most confident hits at another preset and score them again; the report is written again.
@@ -172,6 +191,10 @@ class Run:
             ((_, confirmation),) = confirm([self.path], checked, display.show)
         self.report()
         return confirmation
+
+    def __fspath__(self) -> str:
+        """The folder: a run may be given where a run folder is."""
+        return fspath(self.path)
 
     def __repr__(self) -> str:
         """Folder, question and model on one line; how the search ended, if the draws have been read."""

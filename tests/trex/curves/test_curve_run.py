@@ -1,0 +1,215 @@
+"""`trex curve` on whole runs of the fake world: made, made again, killed, refused, shown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import trex as trex_api
+from tests.running.command_line import refused, trex
+from tests.running.runs import run, without_reports
+from trex.curves.curve import Curve
+from trex.curves.stored import CODEC, read_curves
+from trex.foundation.errors import InputError, RunError
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.runs.folder import open_run
+from trex.scenes.noise import fresh_draws
+from trex.scenes.scene import Scene
+
+DISTANCE = ("--over", "distance", "--at", "0", "--at", "0.1", "--at", "0.4")
+FIRST = ("--object", "0", "--object", "0")
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with found scenes."""
+    return run(tmp_path_factory.mktemp("searched"), ["search.stop_when_found=2"]).folder
+
+
+@pytest.fixture(scope="module")
+def made(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it with a curve of its two first hits."""
+    path = copied(searched, tmp_path_factory.mktemp("made"))
+    done = trex("curve", path, *DISTANCE, *FIRST)
+    assert done.exit_code == 0, done.output
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_more_reports(made: Path) -> Iterator[None]:
+    """The page of `made` is there; no other is looked at."""
+    with without_reports():
+        yield
+
+
+def copied(path: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(path, folder / "run"))
+
+
+def curves(path: Path) -> list[Curve]:
+    with open_run(path, for_writing=False) as folder:
+        return read_curves(folder)
+
+
+def rendered_scenes(monkeypatch: pytest.MonkeyPatch, most: int | None = None) -> list[Scene]:
+    """The scenes that are rendered from now on; Ctrl-C comes before a batch that exceeds `most`."""
+    scenes: list[Scene] = []
+    real = FakeRenderer.render
+
+    def render(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        if most is not None and len(scenes) + len(zs) > most:
+            raise KeyboardInterrupt
+        scenes.extend(zs)
+        return real(self, zs)
+
+    monkeypatch.setattr(FakeRenderer, "render", render)
+    return scenes
+
+
+def test_the_curve_is_of_the_hits_and_holds_what_the_model_said(made: Path) -> None:
+    (curve,) = curves(made)
+    hits = trex_api.open_run(made).hits
+    assert [(scene.scene, scene.index) for scene in curve.scenes] == [(hit.scene, 0) for hit in hits[:2]]
+    assert (curve.doses, curve.event, curve.draws, curve.preset) == ((0.0, 0.1, 0.4), "wrong", 1, "fake")
+    for hit, scene in zip(hits, curve.scenes, strict=False):
+        unchanged = scene.points[0]
+        assert unchanged is not None
+        assert (unchanged.confidence, unchanged.answer) == (hit.confidence, hit.answer)
+        assert (unchanged.truth, bool(unchanged.share)) == (hit.truth, hit.is_wrong)
+
+
+def test_the_same_call_renders_nothing_and_says_the_same(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (made / "curves" / "distance.json").read_bytes()
+    scenes = rendered_scenes(monkeypatch)
+    first, second = (trex("curve", made, *DISTANCE, *FIRST) for _ in range(2))
+    assert (first.exit_code, first.stdout) == (0, second.stdout)
+    assert (made / "curves" / "distance.json").read_bytes() == before
+    assert scenes == []
+
+
+def test_another_dose_renders_only_what_is_new(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copied(made, tmp_path)
+    scenes = rendered_scenes(monkeypatch)
+    assert trex("curve", path, *DISTANCE, "--at", "0.2", *FIRST).exit_code == 0
+    assert len(scenes) == 2
+    (curve,) = curves(path)
+    assert curve.doses == (0.0, 0.1, 0.2, 0.4)
+
+
+def test_a_stopped_curve_resumes_to_the_same_bytes(searched: Path, made: Path, tmp_path: Path) -> None:
+    """Every batch that was rendered is kept; nothing is rendered twice."""
+    path = copied(searched, tmp_path)
+    several = (*DISTANCE, *FIRST, "--draws", "4")
+    with pytest.MonkeyPatch.context() as patch:
+        before = rendered_scenes(patch, most=12)
+        stopped = trex("curve", path, *several)
+        assert stopped.exit_code != 0
+        assert "every render is kept, and the same command resumes" in stopped.output
+        assert not (path / "curves" / "distance.json").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        after = rendered_scenes(patch)
+        assert trex("curve", path, *several).exit_code == 0
+    assert before
+    assert not {*before} & {*after}
+    whole = copied(searched, tmp_path / "whole")
+    assert trex("curve", whole, *several).exit_code == 0
+    assert (whole / "curves" / "distance.json").read_bytes() == (
+        path / "curves" / "distance.json"
+    ).read_bytes()
+
+
+def test_noise_draws_are_the_scenes_own_and_fresh_ones(searched: Path, tmp_path: Path) -> None:
+    path = copied(searched, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        scenes = rendered_scenes(patch)
+        trex_api.curve(path, over="light", at=(0.2,), object=(0,), draws=3, progress=False)
+    own = scenes[0]
+    assert scenes == [own, *fresh_draws(own, 2)]
+
+
+def test_python_gives_the_curve_and_takes_a_run(made: Path) -> None:
+    found = trex_api.open_run(made)
+    keywords = {"over": "distance", "at": (0, 0.1, 0.4), "object": (0, 0), "progress": False}
+    first, second = trex_api.curve(found, **keywords), found.curve(**keywords)
+    assert first == second == curves(made)[0]
+    assert first.threshold == second.threshold
+
+
+def test_the_page_and_the_json_show_it(made: Path) -> None:
+    page = (made / "report.html").read_text()
+    assert "Turned up and down, all else equal" in page
+    assert page.count('aria-label="The model') >= 1
+    done = trex("curve", made, *DISTANCE, *FIRST, "--json")
+    found = json.loads(done.stdout)
+    assert found["says"][0] in page
+    assert [row["dose"] for row in found["at"]] == [0.0, 0.1, 0.4]
+    assert found["curve"] == json.loads((made / "curves" / "distance.json").read_text())
+
+
+def test_a_run_without_curves_has_no_such_section(searched: Path) -> None:
+    assert curves(searched) == []
+    assert "Turned up and down" not in (searched / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "no misread object of the hits of"),
+        (("--over", "visibel"), "did you mean 'visible'"),
+        (("--at", "1.5", "--object", "0"), "dose 1.5 of 'visible' is impossible; give from 0 to 1"),
+        (("--object", "9"), "--object 9: the hit of"),
+        (("--object", "-1"), "--object -1: the hit of"),
+        (("--scenes", "1", *FIRST), "--object was given 2 times for 1 hit"),
+        (("--family", "99", "--object", "0"), "--family 99: "),
+        (("--at", "0.5", "--doses", "3", "--object", "0"), "--doses does not apply: --at names the doses"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_render(
+    options: tuple[str, ...], words: str, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenes = rendered_scenes(monkeypatch)
+    refused(trex("curve", searched, *options), words)
+    assert scenes == []
+
+
+def test_the_object_is_the_one_that_an_explanation_names(searched: Path, tmp_path: Path) -> None:
+    path = copied(searched, tmp_path)
+    run_ = trex_api.open_run(path)
+    explained = run_.explain(top=2, edits=False, nuisances=0, saliency=False, progress=False)
+    named = [(hit.scene, each.chief) for hit, each in zip(run_.hits, explained, strict=False)]
+    known = [pair for pair in named if pair[1] is not None]
+    if not known:
+        with pytest.raises(InputError, match="no misread object"):
+            run_.curve(over="light", at=(0,), progress=False)
+        return
+    curve = run_.curve(over="light", at=(0,), progress=False)
+    assert [(scene.scene, scene.index) for scene in curve.scenes] == known
+
+
+@pytest.mark.parametrize("damage", ["points", "index", "over", "share", "text"])
+def test_a_damaged_curve_is_named(damage: str, made: Path, tmp_path: Path) -> None:
+    path = copied(made, tmp_path)
+    file = path / "curves" / "distance.json"
+    (curve,) = curves(path)
+    scene = curve.scenes[0]
+    stored = json.loads(file.read_text())
+    if damage == "points":
+        curve = replace(curve, scenes=(replace(scene, points=scene.points[:2]),))
+    elif damage == "index":
+        curve = replace(curve, scenes=(replace(scene, index=77),))
+    elif damage == "over":
+        curve = replace(curve, over="visible")
+    stored = json.loads(CODEC.text(curve))
+    if damage == "share":
+        stored["scenes"][0]["points"][0]["share"] = 1.5
+    file.write_text("{" if damage == "text" else json.dumps(stored))
+    with pytest.raises(RunError, match=r"distance.json is damaged .*; delete it, then: trex curve"):
+        curves(path)

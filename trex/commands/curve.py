@@ -1,0 +1,93 @@
+"""Turn one quantity of a run's hits up and down, and find the dose from which on the model is right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator
+
+from trex.commands.verb import Session, Verb
+from trex.curves.options import CurveOptions
+from trex.foundation.options import Option
+from trex.query.verb_options import Processes, TrustRun
+
+if TYPE_CHECKING:
+    from trex.curves.curve import Curve
+
+
+def _as_path(run: object) -> object:
+    """A run of Python as its folder."""
+    return Path(fspath(run)) if isinstance(run, PathLike) else run
+
+
+class CurveCommand(CurveOptions):
+    """The options of `trex curve`."""
+
+    run: Annotated[
+        Path,
+        BeforeValidator(_as_path),
+        Option(
+            "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
+        ),
+    ]
+    processes: Processes = None
+    trust: TrustRun = False
+
+
+@dataclass(frozen=True)
+class CurveMade:
+    """A curve of a run, and its report."""
+
+    curve: Curve
+    report: Path
+
+    def document(self) -> dict[str, object]:
+        """The curve as it is stored, with what follows from it."""
+        from trex.curves.stored import CODEC
+        from trex.curves.words import caveats, evidence, headline
+
+        curve = self.curve
+        doses = [
+            {"dose": dose, "scenes": n, "share": mean, "band_95": list(interval), "outside": curve.outside(k)}
+            for k, (dose, n, mean, interval) in enumerate(
+                zip(curve.doses, curve.counts, curve.means, curve.band, strict=True)
+            )
+        ]
+        says = [headline(curve), evidence(curve), *caveats(curve)]
+        stored = json.loads(CODEC.text(curve))
+        return {
+            "says": says,
+            "threshold": asdict(curve.threshold),
+            "at": doses,
+            "curve": stored,
+            "report": str(self.report),
+        }
+
+    def __str__(self) -> str:
+        from trex.curves.words import text
+
+        return f"{text(self.curve)}\nreport: {self.report}"
+
+
+def curve(options: CurveCommand, session: Session) -> CurveMade:
+    """Turn one quantity of a run's hits up and down, all else equal, and report how often the model is wrong.
+
+    The quantity belongs to the misread object of each hit: the one that trex explain names, or --object. 12 hits at 8
+    doses are 96 renders. Every picture is kept: after Ctrl-C the same command resumes.
+    """
+    from trex.commands.results.curving import curve_with_report
+    from trex.commands.shell.trust import trust_runs
+
+    options.refuse(
+        ["doses"] if options.at else [], f"{options.written('at')} names the doses; drop one of the two"
+    )
+    if options.trust:
+        trust_runs([options.run])
+    return CurveMade(*curve_with_report(options.run, options, session.display, options.processes))
+
+
+VERB = Verb(CurveCommand, curve, kept="every render is kept", result=lambda made, _: made.curve)

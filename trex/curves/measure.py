@@ -1,0 +1,177 @@
+"""Makes a dose curve: changes the scenes, renders and scores them, and keeps the answers in the run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trex.curves.curve import Curve, CurveScene, Point
+from trex.curves.doses import Dosed, Subject, quantity_named
+from trex.curves.options import CurveOptions
+from trex.curves.stored import read_curve, write_curve
+from trex.explain.causes import explained_results
+from trex.explain.scene_scores import SceneScores, open_scores
+from trex.explain.stored import read_explanations
+from trex.foundation.errors import InputError, RunError
+from trex.foundation.progress import Progress, silent
+from trex.foundation.words import counted
+from trex.inference.scoring import Scored
+from trex.query.target import leaves_answer_open
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.runs.open_world import open_world
+from trex.scenes.noise import fresh_draws
+from trex.scenes.questions.truth import is_wrong, true_answer
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+from trex.search.hit import Hit
+
+
+def measured(
+    scores: SceneScores, subjects: Sequence[Subject], wanted: Curve, progress: Progress = silent
+) -> Curve:
+    """The curve `wanted`, which has no scenes, with these, wherever they come from.
+
+    All scenes are changed first. Then every picture is rendered, or read from the cache of the run's explanations, and
+    scored as the run scores its draws.
+    """
+    make, vocabulary = quantity_named(wanted.over).make, scores.world.plan.vocabulary
+    rows = [make(subject, wanted.doses, vocabulary) for subject in subjects]
+    draws = [_draws(dosed.scene, wanted.draws) for row in rows for dosed in row if dosed is not None]
+    scored = iter(_scored(scores, [draw for each in draws for draw in each], progress))
+
+    def point(dosed: Dosed | None) -> Point | None:
+        if dosed is None:
+            return None
+        return _point(scores, dosed, wanted, [next(scored) for _ in range(wanted.draws)])
+
+    scenes = (
+        CurveScene(subject.scene, subject.misread, tuple(map(point, row)))
+        for subject, row in zip(subjects, rows, strict=True)
+    )
+    return replace(wanted, scenes=tuple(scenes))
+
+
+def curve_of_run(
+    path: Path, options: CurveOptions, progress: Progress, processes: int | None = None
+) -> Curve:
+    """The curve over the hits of a run, kept in its folder; one that is there is not made again.
+
+    After a kill the same call continues: every picture that was rendered is kept. InputError before any render if no
+    misread object is known. RunError if the run has no hits, or if its model or renderer has changed.
+    """
+    doses = quantity_named(options.over).chosen(options.doses, options.at)
+    with open_run(path, for_writing=True) as folder:
+        pairs = _misread(folder, _hits(folder, options), options)
+        wanted = Curve(
+            options.over,
+            doses,
+            (),
+            "level set" if _is_torn(folder) or not any(hit.is_wrong for hit, _ in pairs) else "wrong",
+            options.draws,
+            folder.manifest.query.render.preset,
+            options.family or 0,
+        )
+        subjects = [subject for _, subject in pairs]
+        known = read_curve(folder, wanted.name)
+        if known is not None and _asks_the_same(known, wanted, subjects):
+            return known
+        check_free(path)
+        with open_world(folder, processes) as world:
+            scores = open_scores(world, folder, lambda _: None)
+            curve = measured(scores, subjects, wanted, progress)
+        write_curve(folder, curve)
+        return curve
+
+
+def _hits(folder: RunFolder, options: CurveOptions) -> list[Hit]:
+    """The hits, most confident first; of one family if that is wanted."""
+    check_scenes(folder)
+    results = explained_results(folder, run_draws(folder))
+    hits = list(results.found)
+    if options.family is not None:
+        families = results.families.known
+        if options.family > len(families):
+            there = counted(len(families), "family", "families")
+            raise InputError(f"{options.written('family')} {options.family}: {folder.path} has {there}")
+        hits = [hits[place] for place in families[options.family - 1].members]
+    if not hits:
+        raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
+    return hits[: options.scenes]
+
+
+def _misread(folder: RunFolder, hits: Sequence[Hit], options: CurveOptions) -> list[tuple[Hit, Subject]]:
+    """The hits whose misread object is known, with its index: those given, else the object responsible."""
+    given = options.object
+    if len(given) > len(hits):
+        times = f"{options.written('object')} was given {len(given)} times"
+        raise InputError(f"{times} for {counted(len(hits), 'hit')}; give it once for each")
+    if given:
+        indices: list[int | None] = list(given)
+    else:
+        explained = read_explanations(folder)
+        found = [explained.get(hit.record.picture) for hit in hits]
+        indices = [each.chief if each is not None else None for each in found]
+    pairs = [
+        (hit, Subject(hit.record.scene, index))
+        for hit, index in zip(hits, indices, strict=False)
+        if index is not None
+    ]
+    for hit, (scene, index) in pairs:
+        if not 0 <= index < len(scene.objects):
+            has = f"the hit of {hit.origin} has objects 0 to {len(scene.objects) - 1}"
+            raise InputError(f"{options.written('object')} {index}: {has}")
+    if not pairs:
+        raise InputError(
+            f"no misread object of the hits of {folder.path} is known; trex explain {folder.path} finds the objects "
+            f"responsible, or name the object of each hit with {options.written('object')}"
+        )
+    return pairs
+
+
+def _is_torn(folder: RunFolder) -> bool:
+    """Whether the target wants no sure answer, so that a wrong one says little."""
+    about = folder.manifest
+    return leaves_answer_open(about.query.target, about.question, about.facts.labels)
+
+
+def _asks_the_same(known: Curve, wanted: Curve, subjects: Sequence[Subject]) -> bool:
+    """Whether a stored curve is the wanted one of these scenes."""
+    of = [Subject(scene.scene, scene.index) for scene in known.scenes]
+    return replace(known, scenes=()) == wanted and of == list(subjects)
+
+
+def _draws(scene: Scene, n: int) -> tuple[Scene, ...]:
+    """The scene, and n - 1 copies with fresh noise seeds, which follow from its own."""
+    return (scene, *fresh_draws(scene, n - 1))
+
+
+def _scored(scores: SceneScores, scenes: Sequence[Scene], progress: Progress) -> list[Scored]:
+    found: list[Scored] = []
+    progress("pictures scored", 0, len(scenes))
+    for start in range(0, len(scenes), scores.batch):
+        found += scores.cached.score(scenes[start : start + scores.batch])
+        progress("pictures scored", len(found), len(scenes))
+    return found
+
+
+def _point(scores: SceneScores, dosed: Dosed, wanted: Curve, scored: Sequence[Scored]) -> Point | None:
+    """What the model said to a changed scene; None if its answer is to be judged and the question has none there."""
+    plan = scores.world.plan
+    truth = true_answer(plan.question.program, dosed.scene)
+    answers = [plan.bound.labels[int(row.log_probs.argmax())] for row in scored]
+    if wanted.event == "wrong":
+        judged = [is_wrong(answer, truth) for answer in answers]
+        if judged[0] is None:
+            return None
+    else:
+        judged = [bool(plan.target.is_hit(row.log_probs)) for row in scored]
+    return Point(
+        measured=dosed.measured,
+        share=sum(map(bool, judged)) / len(judged),
+        confidence=sum(plan.target.confidence(row.log_probs) for row in scored) / len(scored),
+        answer=answers[0],
+        truth=truth,
+        is_valid=is_valid(dosed.scene, plan.vocabulary),
+    )

@@ -1,0 +1,34 @@
+"""Section of the dose curves that `trex curve` has made: a figure for each, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trex.curves.curve import Curve
+from trex.curves.figure import figure
+from trex.curves.stored import read_curves
+from trex.curves.words import caveats, dose_table, evidence, headline, scene_table
+from trex.report.context import ReportContext
+from trex.report.section import Section, template_file
+
+
+def curves(context: ReportContext) -> Mapping[str, object] | None:
+    """The curves of the run; None if there are none."""
+    found = read_curves(context.folder)
+    return {"curves": [_view(curve) for curve in found]} if found else None
+
+
+def _view(curve: Curve) -> dict[str, object]:
+    return {
+        "headline": headline(curve),
+        "evidence": evidence(curve),
+        "caveats": caveats(curve),
+        "svg": figure(curve),
+        "has_threshold": curve.threshold.is_crossed,
+        "name": curve.name,
+        "doses": dose_table(curve),
+        "scenes": scene_table(curve),
+    }
+
+
+SECTION = Section("curves", template_file("trex.pages", "templates/curves.html"), curves, 12)
