@@ -22,6 +22,12 @@ def percent_interval(low: float, high: float) -> str:
     return f"{percent(low)} to {percent(high)}"
 
 
+def percent_span(low: float, high: float) -> str:
+    """Both ends of an interval as a span: "0.19–0.96%"; "less than 0.01–0.5%" if the lower one prints as such."""
+    first = percent(low).removesuffix("%").replace("<", "less than")
+    return f"{first}–{percent(high)}"
+
+
 def signed_points(change: float) -> str:
     """A difference of two shares in percentage points, with its sign and without the unit: "−89.3"."""
     return f"{100 * change:+.1f}".replace("-", "−")

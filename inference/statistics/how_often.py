@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.percent import percent, percent_interval, percent_span
 from trex.inference.statistics.importance import effective_size
 from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
 
+class Part(NamedTuple):
+    """How many scenes of a part of a sample hit, of how many."""
+
+    hits: int
+    of: int
+
+
 @dataclass(frozen=True)
 class SampledRate(Proportion):
     """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit.
 
-    Its value is not `count / of`: hits are weighted by the scenes of the bank for which they stand.
+    Its value is not `count / of`: hits are weighted by the scenes of the bank for which they stand. A sample may have
+    two parts that overlap, the scenes that were chosen as `likely` and those `spread` evenly.
     """
 
     bank: int = field(kw_only=True)
     estimate: Estimate = field(kw_only=True)
+    likely: Part | None = field(default=None, kw_only=True)
+    spread: Part | None = field(default=None, kw_only=True)
 
     @property
     def value(self) -> float:
@@ -104,6 +116,8 @@ class HowOften:
     def drawn(self) -> str:
         """The prior draws that the rate counts, in words: "64 prior scenes chosen from a bank of 1,000"."""
         if isinstance(self.rate, SampledRate) and self.rate.bank > self.n:
+            if spread := self.rate.spread:
+                return f"{self.n} prior scenes of a bank of {self.rate.bank:,} ({spread.of} spread evenly)"
             return f"{self.n} prior scenes chosen from a bank of {self.rate.bank:,}"
         return f"{self.n} prior draws"
 
@@ -129,6 +143,36 @@ class HowOften:
         if self.is_common:
             return f"It is common: the weighted prior draws (effective size {self.ess:.0f}) represent it."
         return "It is rare: chains search for it."
+
+
+def rate_words(rate: Proportion, many: str) -> str:
+    """How many of a world's random scenes (`many`: their noun) that is, in words with what they rest on.
+
+    With a point value, "0.47% of random scenes (7 of 1,500; 95% CI 0.19–0.96%)"; otherwise what each part of a sample
+    shows: hits among the likely scenes a lower end, scenes spread evenly an upper one.
+    """
+    counted, span = _with_commas(rate.counted), f"95% CI {percent_span(*rate.interval)}"
+    likely, spread = (rate.likely, rate.spread) if isinstance(rate, SampledRate) else (None, None)
+    if rate.point is not None:
+        return f"{percent(rate.point)} of random {many} ({counted}; {span})"
+    if not rate.count:
+        none = (
+            f"none of {likely.of} likely ones or of {spread.of} spread evenly"
+            if likely and spread
+            else counted
+        )
+        return f"less than {rate.ceiling} of random {many} ({none}; 95%)"
+    if spread and likely and not spread.hits:
+        low, high = map(percent, rate.interval)
+        return (
+            f"at least {low} of random {many} (95%, from {likely.of} likely ones); of {spread.of} spread evenly none "
+            f"does, so it is at most {high}"
+        )
+    return f"{percent_span(*rate.interval)} of random {many} (95% CI; {counted})"
+
+
+def _with_commas(counted: str) -> str:
+    return re.sub(r"\d{4,}", lambda number: f"{int(number.group()):,}", counted)
 
 
 def how_often(

@@ -9,6 +9,7 @@ spread depends on it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +78,39 @@ def design(seed: int, cheap_scores: Floats, n_second: int, uniform_share: float 
     probability falls as n_second grows, so a larger n_second only adds members.
     """
     inclusion = inclusion_probabilities(cheap_scores, n_second, uniform_share)
-    own = np.array([stream(seed, SECOND_PHASE_STREAM, i).random() for i in range(inclusion.size)])
-    return Selection(np.flatnonzero(own < inclusion), inclusion)
+    return Selection(np.flatnonzero(own_numbers(seed, inclusion.size) < inclusion), inclusion)
+
+
+def own_numbers(seed: int, n: int) -> Floats:
+    """(n,) in [0, 1): the permanent random number of each member, a function of seed and index alone."""
+    return np.array([stream(seed, SECOND_PHASE_STREAM, i).random() for i in range(n)])
+
+
+def spread_share(m: int, n: int) -> float:
+    """The probability with which each of n members is in a spread sample of about m."""
+    if m < 0 or n < 1:
+        raise InputError(f"a spread sample of {m} of {n} scenes is impossible")
+    return min(1.0, m / n)
+
+
+def spread_members(seed: int, m: int, n: int) -> list[int]:
+    """The members of a spread sample: those whose permanent random number is below m / n, by that number.
+
+    About m of n, the same for every question and model. A larger m only adds members, at the end.
+    """
+    own = own_numbers(seed, n)
+    return [int(i) for i in np.argsort(own, kind="stable") if own[i] < spread_share(m, n)]
+
+
+def with_spread(first: Selection, spread: Sequence[int], share: float, *, is_one_draw: bool) -> Selection:
+    """The selection of what is in the first one or in a spread sample that has every member with this probability.
+
+    `is_one_draw`: both compare the same permanent random numbers, so that one contains the other; otherwise they are
+    independent. Either way a member is weighted by the probability of being in at least one of them.
+    """
+    p = first.inclusion
+    either = np.maximum(p, share) if is_one_draw else 1.0 - (1.0 - p) * (1.0 - share)
+    return Selection(np.union1d(first.members, np.array(spread, dtype=np.intp)), either)
 
 
 def everyone(n: int) -> Selection:

@@ -39,8 +39,9 @@ steps = 12
 """
 BANK = ["search.bank=60", "search.prior_scenes=30", "render.fresh=1", "search.steps=6"]
 # Each ends in another phase, or goes through others: chains to the end, chains that stop early, a common target, a
-# positive control; a bank before chains, a bank whose second sample is drawn, chains that a cheap look leads, a hit
-# that does not survive fresh noise draws, and the mean over two noise draws.
+# positive control; a bank before chains, a bank whose second sample is drawn, chains that a cheap look leads, a spread
+# sample with hits of its own after them, a hit that does not survive fresh noise draws, and the mean over two noise
+# draws.
 SEARCHES = {
     "chains": [],
     "random walk": ["search.kernel=random_walk"],
@@ -63,6 +64,14 @@ SEARCHES = {
         "answer=0",
     ],
     "surrogate": [*BANK, "search.inner=3"],
+    "spread": [
+        *BANK,
+        "search.prior_scenes=14",
+        "search.further=0",
+        "search.inner=3",
+        "search.bank_seed=3",
+        "search.spread=40",
+    ],
     "fragile": ["answer=3", "render.noise=2", "render.fresh=1"],
 }
 

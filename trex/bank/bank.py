@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
+from trex.inference.statistics.two_phase import spread_members
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
@@ -111,13 +112,15 @@ class Bank(Closing):
             self._note(n)
         return n
 
-    def render(self, n: int, progress: Progress = silent) -> None:
+    def render(self, n: int, progress: Progress = silent, *, spread: int = 0) -> int:
         """Render the missing ones of members 0 to n - 1, and check the others; a kill costs one batch at most.
 
-        Programs that fill the same bank at once share the work. Errors as from `renderer`.
+        With `spread`, only the spread sample of about so many of them (`two_phase.spread_members`). Returns how many
+        they are. Programs that fill the same bank at once share the work. Errors as from `renderer`.
         """
         check_number(n)
-        batches = [range(i, min(i + BATCH, n)) for i in range(0, n, BATCH)]
+        members: Sequence[int] = spread_members(self._index.seed, spread, n) if spread else range(n)
+        batches = [members[i : i + BATCH] for i in range(0, len(members), BATCH)]
         done = 0
         try:
             with Batches(self.path) as locks:
@@ -126,22 +129,23 @@ class Bank(Closing):
                     for batch in batches:
                         if is_second:
                             self._wait(locks, batch)  # without the lock, both programs write the same bytes
-                        elif not locks.take(batch.start):
+                        elif not locks.take(batch[0]):
                             others.append(batch)
                             continue
                         self._cache.render(self.scenes(batch))
-                        locks.free(batch.start)
+                        locks.free(batch[0])
                         done += len(batch)
-                        progress("scenes in the bank", done, n)
+                        progress("scenes in the bank", done, len(members))
                     batches = others
         finally:
             with suppress(OSError, TrexError):
                 self.count()
             self._mark_used()
+        return len(members)
 
-    def _wait(self, locks: Batches, batch: range) -> None:
-        what = f"scenes {batch.start} to {batch.stop - 1} of the bank {self.path.name[:8]}"
-        locks.wait(batch.start, what, lambda: sum(map(self._is_stored, batch)), PATIENCE_S)
+    def _wait(self, locks: Batches, batch: Sequence[int]) -> None:
+        what = f"scenes {min(batch)} to {max(batch)} of the bank {self.path.name[:8]}"
+        locks.wait(batch[0], what, lambda: sum(map(self._is_stored, batch)), PATIENCE_S)
 
     def close(self) -> None:
         """Close the renderer, and let others delete the bank."""

@@ -122,6 +122,9 @@ def bank(
         ),
     ],
     scenes: Annotated[int, Option("How many scenes the bank is to have.", metavar="N")],
+    spread: Annotated[
+        int, Option("Render only about so many of them, spread evenly: those of search.spread.", metavar="M")
+    ] = 0,
     preset: Preset = "sketch",
     seed: Annotated[int, Option("The bank's seed, not that of a search.")] = 0,
     set: Settings = (),
@@ -129,16 +132,18 @@ def bank(
     processes: Processes = None,
     bank: BankFolder = None,
 ) -> Printed:
-    """Render the first N scenes of a world's bank; existing ones are checked. Ctrl-C keeps everything."""
+    """Render the first N scenes of a world's bank, or some of them; existing ones are checked. Ctrl-C loses nothing."""
     from trex.bank.bank import bank_of, check_number
     from trex.bank.named import bank_world
     from trex.query.schema import RenderSection
 
     check_number(scenes)
+    if not 0 <= spread <= scenes:
+        raise InputError(f"--spread {spread}: of --scenes {scenes}, from 1 to {scenes} can be spread evenly")
     prior = bank_world(world, set)
     section = RenderSection(preset=preset, device=device, processes=processes)
     with bank_of(prior, section, bank, seed=seed) as opened:
-        opened.render(scenes, session.display.show)
+        done = opened.render(scenes, session.display.show, spread=spread)
         index, count, now = opened.index, opened.count(), opened.rendered_now
         document = {
             "bank": index.key,
@@ -148,9 +153,10 @@ def bank(
             "look": index.look,
             "scenes": count,
             "rendered_now": now,
-        }
+        } | ({"spread": done} if spread else {})
+    there = f"{done} spread evenly over {scenes:,}" if spread else counted(count, "scene")
     words = (
-        f"bank {index.key[:SHORT]}: {counted(count, 'scene')} at {index.look}, {now} of them rendered now; "
+        f"bank {index.key[:SHORT]}: {there} at {index.look}, {now} of them rendered now; "
         f"world: {index.world.words}; seed {index.seed}\nfolder: {opened.path}"
     )
     return Printed(document, words)

@@ -25,6 +25,7 @@ from trex.search.lost_pictures import restore_pictures
 from trex.search.progress import Watcher
 from trex.search.render_speed import measured
 from trex.search.search import Search
+from trex.worlds.costs import device_of, resolved_spread
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.latents import SCENES
 from trex.worlds.recorded import WorldFacts
@@ -122,6 +123,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
         trained_on=plan.trained_on,
         world=_world_facts(plan),
         weights=weights_fingerprint(plan.model_name, plan.bound),
+        spread=resolved_spread(plan.query, device_of(world.made.renderer)),
     )
     return Manifest(
         source=str(path),

@@ -212,7 +212,9 @@ class SearchSection(Section):
 
     `bank`: number of prior scenes that are rendered cheaply, once for all queries of a world, and scored before
     anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
-    that are rendered at the deciding look, from the bank if there is one. `warmup`: how many steps of each chain
+    that are rendered at the deciding look, from the bank if there is one. `spread`: members of the bank, chosen by
+    `bank_seed` alone, that are rendered at the deciding look after the search, for its rate; None for as many as
+    cost little. `warmup`: how many steps of each chain
     are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
     `inner`: cheap steps before each render at the deciding look, for kernel "surrogate"; None for as many as suit the
     cost of the look that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
@@ -227,6 +229,7 @@ class SearchSection(Section):
     bank: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] | None = None
     bank_seed: Annotated[Count, Field(ge=0, lt=2**63)] = 0
     prior_scenes: Annotated[Count, Field(ge=1, le=MAX_DRAWS)] = 100
+    spread: Annotated[Count, Field(ge=0, le=MAX_DRAWS)] | None = None
     chains: Annotated[Count, Field(ge=1, le=1024)] = 4
     steps: Annotated[Count, Field(ge=0, le=MAX_STEPS)] = 500
     warmup: Annotated[Count, Field(ge=0, le=MAX_STEPS)] | None = None

@@ -14,7 +14,7 @@ from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
 from trex.runs.folder import RunFolder
 from trex.runs.picture_files import StoredPicture, read_stored
-from trex.runs.record import CONTROL, CONTROLS, PRIOR, Record
+from trex.runs.record import CONTROL, CONTROLS, PRIOR, RANDOM, Record
 from trex.scenes.describe import object_words
 from trex.scenes.scene import NUISANCES
 from trex.search.hit import Hit
@@ -59,13 +59,14 @@ def family_key(family: Family) -> str:
 def kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:
     """The kinds that a gallery can be restricted to and this hit is of."""
     judged = () if found.is_wrong is None else ("wrong" if found.is_wrong else "right",)
-    phase = CONTROL if found.record.phase in CONTROLS else found.record.phase
+    phase = found.record.phase
+    phase = CONTROL if phase in CONTROLS else PRIOR if phase in RANDOM else phase
     return (*judged, phase, *(("explained",) if is_explained else ()))
 
 
 def search_order(found: Hit) -> tuple[bool, int, int]:
     """Sort key in the order of the search: the prior batch first, then the chains side by side."""
-    return (found.record.phase != PRIOR, found.record.index, found.record.chain)
+    return (found.record.phase not in RANDOM, found.record.index, found.record.chain)
 
 
 def picture_url(folder: RunFolder, found: Hit) -> str:

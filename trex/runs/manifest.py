@@ -20,7 +20,7 @@ from trex.foundation.parse import parse_json
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
-from trex.query.schema import ProgramStep, Query, Section
+from trex.query.schema import ProgramStep, Query, SearchSection, Section
 from trex.query.target import given_target, make_target
 from trex.runs.checked_lines import DIGITS
 from trex.scenes.questions.programs import Step
@@ -60,6 +60,7 @@ class RunFacts(Section):
     trained_on: tuple[Plain, ...] = ()  # the classes that the decoder has seen
     world: WorldFacts | None = None  # of a user-defined world
     weights: str  # fingerprint of the model, whatever the question
+    spread: Annotated[int, Field(ge=0)] | None = None  # [search] spread as resolved; None in runs of before
 
 
 class Manifest(Section):
@@ -97,6 +98,11 @@ class Manifest(Section):
         return ResolvedQuery(
             self.query, self.question, facts.labels, facts.cards, facts.size, facts.trained_on
         )
+
+    @property
+    def search(self) -> SearchSection:
+        """[search] of the query, with `spread` as resolved: None in a run of before, which had none."""
+        return self.query.search.model_copy(update={"spread": self.facts.spread})
 
     @property
     def target(self) -> GaussianTarget:

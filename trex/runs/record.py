@@ -18,10 +18,11 @@ from trex.worlds.latents import Latent, from_fields, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 CONTROLS = (CONTROL, "control-2")  # the levels of the positive control, easiest first
-BANK, CALIBRATION, FRESH = "bank", "calibration", "fresh"
-INDEPENDENT = (BANK, CALIBRATION, PRIOR, FRESH)  # phases whose draws are no steps of chains
+BANK, CALIBRATION, FRESH, SPREAD = "bank", "calibration", "fresh", "spread"
+RANDOM = (PRIOR, SPREAD)  # phases of random scenes at the deciding look
+INDEPENDENT = (BANK, CALIBRATION, *RANDOM, FRESH)  # phases whose draws are no steps of chains
 # In the order of a search; fresh draws may follow any hit.
-PHASES = (BANK, PRIOR, CALIBRATION, CHAIN, *CONTROLS)
+PHASES = (BANK, PRIOR, CALIBRATION, CHAIN, *CONTROLS, SPREAD)
 Key = tuple[str, int, int]
 
 
@@ -30,15 +31,15 @@ class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
     Phase "bank": a prior scene at the cheapest look. "prior": one at the deciding look. "calibration": one of those
-    at a look that may lead the chains. "control" and "control-2": chains toward easier targets. "fresh": a hit
-    under noise draws that no search has seen. `chain` is -1 for all draws that are no step of a chain; `rank` is
-    the look's place in the ladder, of a bank or calibration. A chain starts at a prior draw; a rejected step
-    repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf) or unchanged, and
-    therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass, at the look's
-    size; it is empty without objects. `picture` is the content hash of a saved picture, or "". `rng` is the chain's
-    random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any; two of them
-    matter elsewhere: with `resampled`, the step copied a state and its score from another chain, and with
-    `is_warmup`, the draw is none of the target's.
+    at a look that may lead the chains. "control" and "control-2": chains toward easier targets. "spread": a member of
+    the bank's spread sample at the deciding look. "fresh": a hit under noise draws that no search has seen. `chain` is
+    -1 for all draws that are no step of a chain; `rank` is the look's place in the ladder, of a bank or calibration. A
+    chain starts at a prior draw; a rejected step repeats the state. `log_probs` is empty if the latent is invalid
+    (`log_prior` is -inf) or unchanged, and therefore not rendered. `visible` counts each object's pixels in the
+    renderer's own index pass, at the look's size; it is empty without objects. `picture` is the content hash of a
+    saved picture, or "". `rng` is the chain's random state after the step, `figures` the kernel's numbers about its
+    trajectory, if it makes any; two of them matter elsewhere: with `resampled`, the step copied a state and its
+    score from another chain, and with `is_warmup`, the draw is none of the target's.
     """
 
     phase: str

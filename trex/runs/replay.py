@@ -11,7 +11,7 @@ from trex.inference.chains import Checkpoint, start
 from trex.inference.rng import RngState
 from trex.inference.types import Draw, Picture, State, Target
 from trex.render.picture import Picture as ScenePicture
-from trex.runs.record import PRIOR, Record
+from trex.runs.record import RANDOM, Record
 from trex.worlds.latents import Latent, form_of
 
 SavePicture = Callable[[Picture], str]  # saves a picture in the run folder; returns its name there
@@ -21,7 +21,7 @@ def independent_record(
     phase: str, draw: Draw[Latent], target: Target, save: SavePicture, rank: int = 0
 ) -> Record:
     """The record of a draw that is no step of a chain; saves its picture if it is a hit at the deciding look."""
-    is_saved = phase == PRIOR and target.is_hit(draw.state.log_probs)
+    is_saved = phase in RANDOM and target.is_hit(draw.state.log_probs)
     return _record(phase, draw, draw.state, save if is_saved else None, rank=rank)
 
 

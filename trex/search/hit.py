@@ -15,7 +15,7 @@ from trex.inference.types import Floats
 from trex.pages.notebook_html import hit_html
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
-from trex.runs.record import CHAIN, CONTROLS, PRIOR, Record
+from trex.runs.record import CHAIN, CONTROLS, RANDOM, SPREAD, Record
 from trex.scenes.scene import Scene
 from trex.worlds.latents import SCENES, VECTORS, form_of
 
@@ -63,8 +63,9 @@ class Hit:
     def origin(self) -> str:
         """The draw it comes from: "chain 2, step 17"."""
         record = self.record
-        if record.phase == PRIOR:
-            return f"prior {self.manifest.world.noun.one} {record.index}"
+        if record.phase in RANDOM:
+            name = f"{self.manifest.world.noun.one} {record.index}"
+            return f"{name} of the spread sample" if record.phase == SPREAD else f"prior {name}"
         name = "chain" if record.phase == CHAIN else "control chain"
         return f"{name} {record.chain}, step {record.index}" + (
             "" if record.is_accepted else ", proposed only"
@@ -132,7 +133,7 @@ def sorted_hits(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...
 def nearest_misses(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
     """The distinct rendered latents closest to the level set."""
     target = manifest.target
-    there = [item for item in records if item.is_rendered and item.phase in (PRIOR, CHAIN, *CONTROLS)]
+    there = [item for item in records if item.is_rendered and item.phase in (*RANDOM, CHAIN, *CONTROLS)]
     scored = [(target.confidence(np.array(item.log_probs)), item) for item in there]
     kept: list[Hit] = []
     for _, record in sorted(scored, key=lambda pair: -pair[0])[:MISSES_LOOKED_AT]:

@@ -20,6 +20,7 @@ PHASES = {
     "chain": "chains",
     "control": "positive control",
     "control-2": "positive control, second level",
+    "spread": "spread sample",
 }
 
 

@@ -15,11 +15,11 @@ from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import Conclusion, conclude
 from trex.inference.types import Draw, State
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, RANDOM, Record
 from trex.runs.replay import chain_draws
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
-from trex.search.judging.caveats import no_answer_remarks, renderer_checks
+from trex.search.judging.caveats import no_answer_remarks, renderer_checks, spread_remarks
 from trex.search.judging.endings import corrected, related
 from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
 from trex.search.sampling.calibration import LookCalibration
@@ -30,7 +30,7 @@ from trex.search.sampling.decisions import (
     control_starts,
     controls_of,
 )
-from trex.search.sampling.prior_plan import first_sample, prior_sample, second_look
+from trex.search.sampling.prior_plan import counted_sample, first_sample, prior_sample, second_look
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, identity
@@ -48,7 +48,8 @@ class Results:
 
     `fragile` are the distinct hits that left the level set under fresh noise draws, most confident first. `renders`
     counts the pictures at the deciding look, `cheap` those of the bank and of the looks that led or might have led the
-    chains. `is_chosen_anew`: the leading look scored the whole bank, and `sample` is what it chose.
+    chains. `is_chosen_anew`: the leading look scored the whole bank, and `sample` is what it chose. Rates of anything
+    else are counted on `sample.counted`, by `how_often.rate_of`.
     """
 
     conclusion: Conclusion
@@ -93,17 +94,17 @@ def read_results(
 
     `responsible` maps a hit's picture to the objects responsible, for hits that have been explained.
     """
-    target, options = manifest.target, manifest.query.search
-    sample = prior_sample(records, target, options)
+    target, options = manifest.target, manifest.search
+    searched, sample = (make(records, target, options) for make in (prior_sample, counted_sample))
     prior, how = sample.draws, sample.how_often
-    chains = _chains(manifest, records, sample)
+    chains = _chains(manifest, records, searched)
     summaries = manifest.world.summaries(manifest.resolved, prior[0].z)
     found = Hits(target, manifest.world.are_distinct, bool(manifest.query.render.fresh))
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
     scenes = sorted_hits(manifest, found.found)
-    families = _families(manifest, scenes, found, sample, responsible or {})
+    families = _families(manifest, scenes, found, (searched, sample), responsible or {})
     examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
@@ -113,12 +114,20 @@ def read_results(
     return Results(
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),
         found=scenes,
-        control="" if found.hits else _control(manifest, records, sample),
-        remarks=(*no_answer_remarks(manifest, records), *manifest.world.remarks(manifest.resolved)),
+        control="" if found.hits else _control(manifest, records, searched),
+        remarks=(
+            *no_answer_remarks(manifest, records),
+            *manifest.world.remarks(manifest.resolved),
+            *spread_remarks(manifest, sample),
+        ),
         checks=(
             *renderer_checks(manifest, records),
             *(trajectories.sentences() if trajectories else ()),
-            *(_look_sentences(calibration, len(prior)) if chains and options.kernel == SURROGATE else ()),
+            *(
+                _look_sentences(calibration, len(searched.draws))
+                if chains and options.kernel == SURROGATE
+                else ()
+            ),
             *level_sentences(records),
         ),
         chains=tuple(chains),
@@ -161,9 +170,14 @@ def _calibration(manifest: Manifest, records: Sequence[Record]) -> LookCalibrati
 
 
 def _families(
-    manifest: Manifest, scenes: Sequence[Hit], found: Hits, sample: PriorSample, responsible: ByPicture
+    manifest: Manifest,
+    scenes: Sequence[Hit],
+    found: Hits,
+    samples: tuple[PriorSample, PriorSample],
+    responsible: ByPicture,
 ) -> Families:
-    """The families of the hits, with their rates."""
+    """The families of the hits, with their rates, by the sample that the chains start from and the counted one."""
+    searched, sample = samples
     world, zs = manifest.world, [hit.record.z for hit in scenes]
     causes = [responsible.get(hit.record.picture, frozenset()) for hit in scenes]
     prior, selection = sample.counted
@@ -172,7 +186,7 @@ def _families(
         for draw in prior
     ]
     return with_rates(
-        group(zs, *_lineage(manifest, scenes, sample), causes, world.noun),
+        group(zs, *_lineage(manifest, scenes, searched), causes, world.noun),
         zs,
         draws,
         (selection, sample.how_often.level),
@@ -190,16 +204,17 @@ def _look_sentences(calibration: LookCalibration | None, n: int) -> tuple[str, .
 def _lineage(
     manifest: Manifest, scenes: Sequence[Hit], sample: PriorSample
 ) -> tuple[list[Hashable], list[Hashable]]:
-    """The chain or prior draw that each hit comes from, and the index of the prior draw that it started at."""
+    """The chain or random scene that each hit comes from, and the one that it started at."""
     index = {identity(draw.z): draw.index for draw in sample.draws}
     begun = {phase: _starts(manifest, phase, sample) for phase in {hit.record.phase for hit in scenes}}
     sources: list[Hashable] = []
     origins: list[Hashable] = []
     for record in (hit.record for hit in scenes):
-        is_prior = record.phase == PRIOR
+        is_prior = record.phase in RANDOM
         line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
         sources.append((record.phase, record.index if is_prior else line))
-        origins.append(record.index if is_prior else index[begun[record.phase][line]])
+        begin = (record.phase, record.index) if is_prior else (PRIOR, index[begun[record.phase][line]])
+        origins.append(begin)
     return sources, origins
 
 

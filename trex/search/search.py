@@ -16,7 +16,18 @@ from trex.inference.statistics.gate import LEAST_SCENES
 from trex.inference.targets import GaussianTarget
 from trex.runs.folder import RunFolder
 from trex.runs.journal import Journal
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, FRESH, PHASES, PRIOR, Record
+from trex.runs.record import (
+    BANK,
+    CALIBRATION,
+    CHAIN,
+    CONTROLS,
+    FRESH,
+    PHASES,
+    PRIOR,
+    RANDOM,
+    SPREAD,
+    Record,
+)
 from trex.runs.replay import checkpoint, independent_draws_of
 from trex.search.engine import Engine, Independent
 from trex.search.hits import Hits
@@ -29,7 +40,7 @@ from trex.search.sampling.decisions import (
     control_starts,
     controls_of,
 )
-from trex.search.sampling.prior_plan import PriorPlan, prior_plan, rescored_plan
+from trex.search.sampling.prior_plan import PriorPlan, last_plan, prior_plan, rescored_plan
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.costs import rescores_bank
 from trex.worlds.kernels import SURROGATE
@@ -51,12 +62,17 @@ class Search:
         self._engine, self._journal, self._progress = engine, journal, progress
         self._target = folder.manifest.target
         self._query = folder.manifest.query
-        self._options = self._query.search
+        self._options = folder.manifest.search
         self._are_distinct = folder.manifest.world.are_distinct
         self._found = self._enter(PHASES[-1], math.inf)  # to show those of a run that is resumed
 
     def run(self) -> None:
         """Carry out everything that the query asks for."""
+        self._search()
+        self._spread()
+
+    def _search(self) -> None:
+        """The prior scenes, then what they call for."""
         options = self._options
         looks = ladder(self._query.render.preset)
         if options.bank and looks:
@@ -74,6 +90,16 @@ class Search:
         self._chains(CHAIN, self._target, begin, lead, lambda _: self._has_enough())
         if options.control:
             self._control(sample, lead)
+
+    def _spread(self) -> None:
+        """The spread sample of the world at the deciding look, for the rate; its hits are checked as any."""
+        plan = last_plan(self._journal.records, self._target, self._options)
+        zs = plan.spread_latents(independent_draws_of(self._journal.records, PRIOR))
+        if zs:
+            self._found = self._enter(SPREAD, len(zs))
+            self._draw(Independent(SPREAD, seed=self._options.bank_seed, zs=zs, is_banked=True), len(zs))
+            self._check_fresh()
+            self._show(SPREAD, len(zs), len(zs))
 
     def _control(self, sample: PriorSample, lead: str) -> None:
         """Run the same search on easier targets of known mass, until one is missed; a hit of the query ends it."""
@@ -138,7 +164,7 @@ class Search:
         self._show(what.phase, done, end)
         for records in self._engine.draws(what, range(done, end), end):
             self._journal.add(records)
-            if what.phase == PRIOR:
+            if what.phase in RANDOM:
                 self._found.add(records)
             self._show(what.phase, records[-1].index + 1, end)
 

@@ -17,6 +17,39 @@ INNER = ((20.0, MAX_INNER), (8.0, 8), (0.0, 4))
 LEAST_RATIO = 8.0
 
 
+# A spread sample is rendered unasked if it takes no longer than this on CORES cores, or on a graphics card.
+PATIENCE_S, CORES = 600.0, 2
+ON_CPU, ON_GPU = 500, 1000  # members
+
+
+def resolved_spread(query: Query, device: str) -> int:
+    """How many members of the bank a search spreads evenly for its rate, on this device; "auto" counts as a CPU.
+
+    0 without a bank, and where the whole bank is judged at the deciding look already.
+    """
+    search, render = query.search, query.render
+    if not (search.bank and ladder(render.preset)):
+        return 0
+    if search.spread is not None:
+        return search.spread
+    if device not in ("cpu", "auto"):
+        return min(ON_GPU, search.bank)
+    seconds = spread_s(query, ON_CPU)
+    return min(ON_CPU, search.bank) if seconds is not None and seconds <= PATIENCE_S else 0
+
+
+def device_of(renderer: str) -> str:
+    """The device in a renderer's key: "cpu", or that of a graphics card."""
+    _, is_named, device = renderer.rpartition(" device=")
+    return device if is_named else "cpu"
+
+
+def spread_s(query: Query, n: int) -> float | None:
+    """The seconds that n scenes at the deciding look take on two cores of a CPU; None if that is not documented."""
+    render = query.render
+    return n * render.noise * CPU_S[render.preset] / CORES if render.preset in CPU_S else None
+
+
 def rescores_bank(query: Query, lead: str) -> bool:
     """Whether the bank is scored once more, at this look, if it leads the chains.
 

@@ -162,7 +162,17 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
             f"search.prior_scenes = {search.prior_scenes} cannot be chosen from a bank of search.bank = {search.bank}; "
             "raise bank or lower prior_scenes"
         )
+    if search.spread and (form == "vector" or search.bank == 0):
+        raise InputError(
+            f"search.spread = {search.spread}: the spread sample is chosen from a bank, which this search does not "
+            "have; remove the key"
+        )
     bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
+    if search.spread and search.spread > bank:
+        raise InputError(
+            f"search.spread = {search.spread} cannot be chosen from a bank of search.bank = {bank}; raise bank or "
+            "lower spread"
+        )
     if bank and not ladder(render.preset):
         search = search.model_copy(update={"prior_scenes": bank})
     if render.fresh is None and form == "scene":  # a world of vectors has no [render]

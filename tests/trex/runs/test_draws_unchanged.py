@@ -25,6 +25,7 @@ RECORDED = {
     "bank": "1f6e91ba858ac1173c62a14bc3dd5a321670d119d864cf8748610ee3a3e9614b",
     "second sample": "df11e3baf0f372d9d2f706f32e42c541ab91e75787594e360ceade68c6bf03f2",
     "surrogate": "c8ad69f7b8421e687e3d37dc98f95e33023970648a85d2be0549db1b42e8d31c",
+    "spread": "0fa2d0b13e620645ed65c68cfe36c644af7397ea5c6d73f96a51833e943d0911",
     "fragile": "12bedbb7bff9086b42c0ce219ee75e2ca9a440e32a27975a4f62367e3fc71744",
 }
 FLOAT = re.compile(rb"-?\d+\.\d+(?:e[-+]?\d+)?")

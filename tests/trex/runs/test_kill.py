@@ -102,6 +102,7 @@ def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> Non
     assert phases["second sample"] == ["bank", "prior", "fresh", "prior", "fresh"]
     assert phases["surrogate"].count("fresh") > 1 and kept["surrogate"].calibration is not None
     assert kept["surrogate"].calibration.lead == "fake-small" and kept["surrogate"].cheap > 60
+    assert phases["spread"][-2:] == ["spread", "fresh"], "its hits are checked, too"
     assert phases["fragile"] == ["prior", "chain", "fresh", "chain"]
     assert len(kept["fragile"].fragile) == 1 and not kept["fragile"].found
 

@@ -15,7 +15,7 @@ from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
-from trex.runs.record import CHAIN, CONTROLS, PRIOR
+from trex.runs.record import CHAIN, CONTROLS, PRIOR, SPREAD
 from trex.scenes.scene import Scene
 from trex.search.sampling.budget import most_pictures
 
@@ -26,7 +26,7 @@ def test_no_search_renders_more_than_check_says(overrides: list[str], tmp_path: 
     most, noise = most_pictures(done.manifest.query), done.manifest.query.render.noise
     with open_run(done.folder, for_writing=False) as folder:
         phases = Counter(record.phase for record in run_draws(folder) if record.is_rendered)
-    assert 0 < noise * (phases[PRIOR] + phases[CHAIN]) <= most.deciding
+    assert 0 < noise * (phases[PRIOR] + phases[CHAIN] + phases[SPREAD]) <= most.deciding
     assert noise * sum(phases[phase] for phase in CONTROLS) <= most.control
     assert done.results.cheap <= most.cheap
 

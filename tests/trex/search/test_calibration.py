@@ -17,7 +17,7 @@ from trex.query.toml_file import parse_query
 from trex.runs.draw_log import read_draws
 from trex.runs.record import Record
 from trex.search.sampling import calibration
-from trex.search.sampling.prior_plan import RESCORED_LEVEL
+from trex.search.sampling.prior_plan import SAMPLED_LEVEL
 from trex.worlds.costs import CPU_S, inner_steps, rescores_bank
 from trex.worlds.latents import identity
 from trex.worlds.looks import DECIDING, ladder
@@ -108,7 +108,7 @@ def test_the_look_that_leads_chooses_from_the_bank_too(
     prior = [row.z for row in rows if row.phase == "prior"]
     assert len(prior) == len(set(prior)) > len(sample.draws), "a member of both samples is rendered once"
     assert "It also chose anew which scenes of the bank were rendered." in read_page(done.report).text
-    assert done.results.how_often.level == RESCORED_LEVEL
+    assert done.results.how_often.level == SAMPLED_LEVEL
 
 
 def test_a_dear_look_leads_without_scoring_the_whole_bank(

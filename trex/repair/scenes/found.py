@@ -13,7 +13,7 @@ from trex.repair.files import Record, read_fields, read_record, write_record
 from trex.repair.folder import KEY
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
-from trex.runs.record import PRIOR
+from trex.runs.record import RANDOM
 from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.results import read_results
@@ -70,7 +70,7 @@ def found_scenes(
                 )
             records = run_draws(folder)
             hits = read_results(folder.manifest, records).found
-        if any(scene_id(draw.z) in judging for draw in records if draw.phase == PRIOR):
+        if any(scene_id(draw.z) in judging for draw in records if draw.phase in RANDOM):
             raise InputError(
                 f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
                 "search.bank_seed, or with a search.bank of at most identify.seeds"

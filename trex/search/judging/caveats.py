@@ -8,13 +8,18 @@ import numpy as np
 
 from trex.clevr_models.interface.answers import MOST, UNPARSED
 from trex.foundation.percent import percent
+from trex.foundation.words import rough_span
+from trex.inference.statistics.two_phase import estimate, spread_share, with_spread
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, PRIOR, Record
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.validity import MIN_PIXELS
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
+from trex.search.sampling.prior_sample import PriorSample
+from trex.worlds.costs import ON_CPU, spread_s
 from trex.worlds.latents import SCENES
+from trex.worlds.looks import ladder
 
 MAX_COMPARED = 100  # scenes compared; each id map costs milliseconds
 
@@ -46,6 +51,28 @@ def renderer_checks(manifest: Manifest, records: Sequence[Record]) -> tuple[str,
     if manifest.world.form is not SCENES:
         return ()
     return (check_passes(records, manifest.vocabulary, manifest.facts.size),)
+
+
+def spread_remarks(manifest: Manifest, sample: PriorSample) -> tuple[str, ...]:
+    """One sentence if scenes spread evenly would halve the rate's upper end but cost too much unasked; else empty.
+
+    The upper end is that of the same hits if none of the further scenes hits, which is the best that they can show.
+    """
+    query, selection = manifest.query, sample.selection
+    m = min(ON_CPU, query.search.bank or 0)
+    if manifest.facts.spread != 0 or not ladder(query.render.preset) or not m:
+        return ()
+    seconds = spread_s(query, m)
+    hits = np.array([float(manifest.target.is_hit(draw.state.log_probs)) for draw in sample.draws])
+    wider = with_spread(selection, (), spread_share(m, selection.n), is_one_draw=True)
+    now, then = (estimate(each, hits, sample.how_often.level).interval.high for each in (selection, wider))
+    if seconds is None or then > now / 2:
+        return ()
+    return (
+        f"The rate may be as high as {percent(now)}. With {m} scenes of the bank spread evenly it would end at "
+        f"{percent(then)} if none of them hits; they take {rough_span(seconds)} on two cores: "
+        f"{manifest.command} --set search.spread={m}",
+    )
 
 
 def no_answer_remarks(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import MIN_CHAINS_HIT, MIN_ESS, Conclusion, Ending
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
-from trex.runs.record import CONTROLS, PRIOR
+from trex.runs.record import CONTROLS, RANDOM
 from trex.search.hits import Hits
 from trex.worlds.latents import Latent
 
@@ -58,7 +58,7 @@ def related(conclusion: Conclusion, lines: int | None) -> Conclusion:
 def _outside(found: Hits) -> str:
     """Where hits come from that are neither states of the chains nor prior draws that the rate counts."""
     phases = {record.phase for record in found.found}
-    if PRIOR in phases:
+    if phases & set(RANDOM):
         return "among prior scenes that the rate does not count"
     if phases & set(CONTROLS):
         return "but only of a positive control, which searches for something easier"

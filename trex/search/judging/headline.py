@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from trex.families.relatives import distinct_words
 from trex.foundation.words import counted
+from trex.inference.statistics.how_often import rate_words
 from trex.runs.manifest import Manifest
-from trex.runs.record import PRIOR
+from trex.runs.record import RANDOM
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hits import TRIES
 from trex.search.results import Results
@@ -41,11 +42,9 @@ def headline(manifest: Manifest, results: Results) -> str:
 
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
-    """How often it happens without a search, at which look, with its interval; and how many hits were fragile."""
-    rate, many = results.how_often.rate, manifest.world.noun.many
-    often = (
-        f"at {look_words(manifest)} it happens in {rate.figure} of {many} without a search ({rate.detail})"
-    )
+    """How often it happens in random scenes, at which look, with its interval; and how many hits were fragile."""
+    words = rate_words(results.how_often.rate, manifest.world.noun.many)
+    often = f"at {look_words(manifest)} it happens in {words}"
     return "; ".join(part for part in (often, fragile_words(manifest, results)) if part)
 
 
@@ -98,7 +97,7 @@ def source_words(results: Results, noun: Noun) -> str:
     if len(results.found) < 2:
         return ""
     is_prior = {
-        source: hit.record.phase == PRIOR
+        source: hit.record.phase in RANDOM
         for source, hit in zip(results.families.sources, results.found, strict=True)
     }
     prior = sum(is_prior.values())

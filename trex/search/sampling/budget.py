@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,9 +11,11 @@ from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
 from trex.search.sampling.prior_plan import GROWTH
-from trex.worlds.costs import CPU_S, MAX_INNER, inner_steps, rescores_bank
+from trex.worlds.costs import CPU_S, MAX_INNER, inner_steps, rescores_bank, resolved_spread
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
+
+SPARE = 4.0  # standard deviations by which a spread sample may exceed its mean
 
 
 class MostPictures(NamedTuple):
@@ -44,7 +47,10 @@ def most_pictures(query: Query) -> MostPictures:
     inner = steps * (search.inner or MAX_INNER) if is_led else 0
     calibration = SCENES * (len(looks) - 1)
     scored = 2 if is_led and calibration else 1  # at the cheapest look, and at the one that leads
-    prior = min(search.bank, scored * GROWTH * search.prior_scenes)
+    spread = resolved_spread(query, query.render.device)
+    prior = min(
+        search.bank, scored * GROWTH * search.prior_scenes + spread + round(SPARE * math.sqrt(spread))
+    )
     cheap = scored * search.bank + calibration + inner
     return MostPictures(
         (prior + steps) * query.render.noise + fresh,

@@ -14,22 +14,31 @@ from functools import cached_property
 import numpy as np
 
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED, further_draws, is_common
-from trex.inference.statistics.how_often import HowOften, how_often
-from trex.inference.statistics.two_phase import Selection, design, everyone
+from trex.inference.statistics.how_often import HowOften, Part, SampledRate, how_often
+from trex.inference.statistics.two_phase import (
+    Selection,
+    design,
+    everyone,
+    spread_members,
+    spread_share,
+    with_spread,
+)
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
-from trex.runs.record import BANK, PRIOR, Record
+from trex.runs.record import BANK, PRIOR, SPREAD, Record
 from trex.runs.replay import independent_draws_of
 from trex.search.sampling.prior_sample import PriorSample, log_weights
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent
 
 LEVEL = 0.95
+# Of each sample of a bank that may be the one reported: a bank has two samples, and two more if another look may choose
+# from it. Simulated (benchmarks/rates.py), whichever is reported covers with 95%.
+SAMPLED_LEVEL = 0.9625
 GROWTH = 4  # the larger of the two possible samples of a bank, in sizes of the first
 SPARE = 1.25  # more hits than are wanted on average, since their number varies
-# Of each sample that may be the one reported, so that it covers with 95% whichever is (union bound): a bank has two
-# samples, and two more if another look may choose from it.
+# Those of runs made before there was a spread sample, by the union bound; their pages keep what they said.
 BANK_LEVEL, RESCORED_LEVEL = 0.975, 0.9875
 
 
@@ -137,18 +146,64 @@ class PriorPlan:
     def _summary(self, draws: Sequence[Draw[Latent]], selection: Selection) -> PriorSample:
         ordered = list(draws)
         if self.bank:
-            new = {member: draws[index] for index, member in self._numbered if index < len(draws)}
-            there = {**self.rendered, **new}
+            there = self._there(draws)
             members = [member for member in selection.members.tolist() if member in there]
             selection = Selection(np.array(members, dtype=np.intp), selection.inclusion)
             ordered = [there[member] for member in members]
         how = how_often(ordered, selection, self.target, self._level)
         return PriorSample(tuple(ordered), selection, how.decided(self._is_common(how)))
 
+    def _there(self, draws: Sequence[Draw[Latent]]) -> dict[int, Draw[Latent]]:
+        """The prior draws by the bank's member."""
+        new = {member: draws[index] for index, member in self._numbered if index < len(draws)}
+        return {**self.rendered, **new}
+
+    @cached_property
+    def spread(self) -> list[int]:
+        """The members of the spread sample, the same for every query of the world and size of the bank."""
+        m = self.options.spread
+        return spread_members(self.options.bank_seed, m, len(self.bank)) if m and self.bank else []
+
+    def spread_latents(self, draws: Sequence[Draw[Latent]]) -> Mapping[int, Latent]:
+        """By index, the latents of the spread sample that are no prior draws of this search."""
+        return {index: self.bank[member].z for index, member in enumerate(self._missing(draws))}
+
+    def _missing(self, draws: Sequence[Draw[Latent]]) -> list[int]:
+        there = self._there(draws)
+        return [member for member in self.spread if member not in there]
+
+    def widened(
+        self, sample: PriorSample, draws: Sequence[Draw[Latent]], more: Sequence[Draw[Latent]]
+    ) -> PriorSample:
+        """The search's own sample together with the spread sample, whose other draws are `more`, by index.
+
+        The same sample if there is no spread sample, or if it is not complete.
+        """
+        missing = self._missing(draws)
+        if not self.spread or len(more) < len(missing):
+            return sample
+        there = {**self._there(draws), **dict(zip(missing, more, strict=False))}
+        options = self.options
+        share = spread_share(options.spread or 0, len(self.bank))
+        is_one_draw = options.seed == options.bank_seed
+        selection = with_spread(sample.selection, self.spread, share, is_one_draw=is_one_draw)
+        ordered = tuple(there[member] for member in selection.members.tolist())
+        how = how_often(ordered, selection, self.target, LEVEL if share == 1.0 else self._level)
+        if isinstance(how.rate, SampledRate):
+            spread = self._hits_of([there[member] for member in self.spread])
+            rate = replace(how.rate, likely=self._hits_of(sample.draws), spread=spread)
+            how = replace(how, rate=rate)
+        return PriorSample(ordered, selection, how.decided(sample.how_often.is_common))
+
+    def _hits_of(self, draws: Sequence[Draw[Latent]]) -> Part:
+        return Part(sum(self.target.is_hit(draw.state.log_probs) for draw in draws), len(draws))
+
     @property
     def _level(self) -> float:
         if not self.bank:
             return LEVEL
+        if self.options.spread is not None:
+            return SAMPLED_LEVEL
         return RESCORED_LEVEL if self.options.kernel == SURROGATE else BANK_LEVEL
 
     def rescored(self, bank: tuple[Draw[Latent], ...], draws: Sequence[Draw[Latent]]) -> PriorPlan:
@@ -209,9 +264,23 @@ def first_sample(records: Sequence[Record], target: GaussianTarget, options: Sea
     return prior_plan(records, target, options).sample(independent_draws_of(records, PRIOR))
 
 
-def prior_sample(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorSample:
-    """What a run's prior draws say: those of the second sample if it is complete, else the first one."""
+def last_plan(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorPlan:
+    """The plan of the second sample if its initial draws are complete, else of the first one."""
     second, draws = rescored_plan(records, target, options), independent_draws_of(records, PRIOR)
     if second is None or len(draws) < second.n_initial:
-        return first_sample(records, target, options)
-    return second.sample(draws)
+        return prior_plan(records, target, options)
+    return second
+
+
+def prior_sample(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorSample:
+    """What a search's own prior draws say, by which it decides and at which its chains start."""
+    return last_plan(records, target, options).sample(independent_draws_of(records, PRIOR))
+
+
+def counted_sample(records: Sequence[Record], target: GaussianTarget, options: SearchSection) -> PriorSample:
+    """All random scenes of a run at the deciding look with their selection: every rate is counted on these.
+
+    The search's own sample, and the spread sample once it is complete.
+    """
+    plan, draws = last_plan(records, target, options), independent_draws_of(records, PRIOR)
+    return plan.widened(plan.sample(draws), draws, independent_draws_of(records, SPREAD))
