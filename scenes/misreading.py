@@ -1,28 +1,30 @@
-"""What a model has misread in a scene, as its answers to many questions tell: which change of the scene explains them.
+"""What a model can misread in a scene, and what would be true of the scene as it is misread.
 
-A model that takes one cylinder for a cube answers as if the scene held that cube. So each change of the scene, such as
-another value of one attribute of one object, is judged by the answers: a mistake that the changed scene makes right
-speaks for it, a right answer that it makes wrong speaks against it. Nothing is rendered.
+A model that takes one cylinder for a cube answers as if the scene held that cube; `explaining` finds from its answers
+what it has misread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Literal, NamedTuple
 
-from trex.scenes.questions.bitsets import SceneSets, scene_sets
-from trex.scenes.questions.programs import InvalidProgram, Program, Step, execute_on
-from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject, with_attribute
-from trex.scenes.vocabulary import CLEVR, Vocabulary
+import numpy as np
 
-LEAST_MARGIN = 2.0  # sure answers by which what a change explains must outweigh what it contradicts
-MAX_MISREADINGS = 6  # in one scene
-Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirrored"]
+from trex.scenes.questions.bitsets import scene_sets
+from trex.scenes.questions.programs import Program, Step
+from trex.scenes.questions.variants import MAX_SLOTS, ONE, Bools, Ints, Joined, Variants, joined
+from trex.scenes.relations import RELATIONS
+from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.vocabulary import CLEVR, Category, Vocabulary
+
+Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirrored", "phantom"]
 ATTRIBUTE_KINDS: tuple[Kind, ...] = ("shape", "size", "color", "material")
-NOTHING = ""  # the shape of an object that is not seen
 MIRRORS = {"left and right": ("left", "right"), "front and behind": ("front", "behind")}
+MAX_MISREADINGS = 6  # in one scene
+MAX_TRACED = MAX_SLOTS - MAX_MISREADINGS  # objects of a scene
 
 
 class Answered(NamedTuple):
@@ -42,8 +44,8 @@ class Answered(NamedTuple):
 class Misreading:
     """One change of a scene: what the model saw instead.
 
-    `index` is the object's, None if two directions are mirrored; `value` what an attribute was taken for, or the
-    directions.
+    `index` is the object's, None if two directions are mirrored, or if an object is seen that is not there, a phantom.
+    `value` is what an attribute was taken for, the directions, or the phantom ("small red metal cube").
     """
 
     kind: Kind
@@ -51,63 +53,59 @@ class Misreading:
     value: str = ""
 
 
-Change = tuple[Misreading, ...]  # of a scene: one misreading, or two if objects exchange a value
+Reading = Sequence[Misreading]  # all that a model misreads in one scene
 
 
 @dataclass(frozen=True)
-class Explained:
-    """The misreadings, the strongest first; `by[i]` is the first one after which answer i is no mistake any more.
+class Seen:
+    """A scene under R readings; `columns` (R,) are the places of their variants.
 
-    0 stands for answers that were right in the first place, 1 for the first misreading, and so on; None for mistakes
-    that stay. A question that has no answer in the changed scene ("the small cube", where the model saw none) counts
-    as explained, since whatever the model said follows from that. `margins[k]` is what misreading k explains beyond
-    what it contradicts, in sure answers; objects that exchange a value share theirs.
+    Where a phantom stands is not known: with one there is a second variant, in which it has every relation to all
+    objects, while in the first it has none.
     """
 
-    misreadings: tuple[Misreading, ...]
-    by: tuple[int | None, ...]
-    margins: tuple[float, ...] = ()
+    variants: Variants
+    columns: Ints
+
+    def answers(self, questions: Joined) -> tuple[Ints, Bools]:
+        """Answers (Q, R) as numbers, and whether there is one that is known (see `Joined.answers`)."""
+        numbers, exist = questions.answers(self.variants)
+        return numbers[:, self.columns], exist[:, self.columns]
 
 
-def explain(scene: Scene, answers: Sequence[Answered], vocabulary: Vocabulary = CLEVR) -> Explained:
-    """The changes of the scene that explain the answers, each of which counts by its weight.
-
-    A change must explain LEAST_MARGIN sure answers more than it contradicts, and more than every other change does,
-    but for the same change of an object of the same kind; where none is, the rest remains unexplained. An attribute may
-    be taken for any value of the vocabulary, revoked ones included: no scene holds those, but a model may see them.
-    """
-    changed, mirrored = scene, tuple[str, ...]()
-    found: list[Misreading] = []
-    margins: list[float] = []
-    right = _right(scene_sets(scene), answers)
-    by = [0 if is_right else None for is_right in right]
-    while len(found) < MAX_MISREADINGS and not all(right):
-        strongest = _strongest(changed, mirrored, answers, right, vocabulary)
-        if strongest is None:
-            break
-        margin, change = strongest
-        number = len(found) + 1
-        for misreading in change:
-            changed, mirrored = _apply(changed, mirrored, misreading)
-        found += change
-        margins += [margin] * len(change)
-        right = _right(_sets(changed, mirrored), answers)
-        by = [
-            number if was is None and is_right is not False else was
-            for was, is_right in zip(by, right, strict=True)
-        ]
-    return Explained(tuple(found), tuple(by), tuple(margins))
+def as_seen(scene: Scene, readings: Sequence[Reading], vocabulary: Vocabulary = CLEVR) -> Seen:
+    """The scene under each reading, whose misreadings may come in any order."""
+    values = _values(scene, readings, vocabulary)
+    columns, variants_of, twins = [], list[tuple[Reading, bool]](), list[int]()
+    for reading in readings:
+        columns.append(at := len(variants_of))
+        is_unclear = any(read.kind == "phantom" for read in reading)
+        variants_of += [(reading, False), (reading, True)] if is_unclear else [(reading, False)]
+        twins += [at + 1, at] if is_unclear else [at]
+    added = max(
+        (sum(read.kind in ("doubled", "phantom") for read in reading) for reading in readings), default=0
+    )
+    variants = _as_it_is(scene, values, added, np.array(twins, np.int64))
+    for column, (reading, is_related) in enumerate(variants_of):
+        _misread(variants, column, len(scene.objects), reading, is_related=is_related)
+    return Seen(variants, np.array(columns, np.int64))
 
 
-def answer_if(scene: Scene, misread: Sequence[Misreading], program: Program) -> str | None:
+def answers_if(
+    scene: Scene, readings: Sequence[Reading], program: Program, vocabulary: Vocabulary = CLEVR
+) -> list[str | None]:
+    """For each reading the answer that would be true of the scene so; None if the question has none then."""
+    seen, question = as_seen(scene, readings, vocabulary), joined([program])
+    (numbers,), (exist,) = seen.answers(question)
+    return [
+        question.text(0, int(number), seen.variants.values) if has_one else None
+        for number, has_one in zip(numbers, exist, strict=True)
+    ]
+
+
+def answer_if(scene: Scene, misread: Reading, program: Program) -> str | None:
     """The answer that would be true if the scene were as it is misread; None if the question has none then."""
-    changed, mirrored = scene, tuple[str, ...]()
-    for misreading in misread:
-        changed, mirrored = _apply(changed, mirrored, misreading)
-    try:
-        return execute_on(program, _sets(changed, mirrored))
-    except InvalidProgram:
-        return None
+    return answers_if(scene, [misread], program)[0]
 
 
 def census(vocabulary: Vocabulary = CLEVR) -> list[Program]:
@@ -130,128 +128,83 @@ def counting(values: Sequence[tuple[str, str]]) -> Program:
     return (*steps, Step("count", (len(steps) - 1,)))
 
 
-def _changes(scene: Scene, vocabulary: Vocabulary) -> Iterator[Change]:
-    seen = [index for index, item in enumerate(scene.objects) if item.shape != NOTHING]
-    for index in seen:
-        item = scene.objects[index]
-        yield (Misreading("missed", index),)
-        yield (Misreading("doubled", index),)
-        for kind in ATTRIBUTE_KINDS:
-            for value in vocabulary.values(kind):
-                if value != getattr(item, kind):
-                    yield (Misreading(kind, index, value),)
-    for number, other in combinations(seen, 2):
-        for kind in ATTRIBUTE_KINDS:
-            first, second = (getattr(scene.objects[index], kind) for index in (number, other))
-            if first != second:
-                yield (Misreading(kind, number, second), Misreading(kind, other, first))
-    for value in MIRRORS:
-        yield (Misreading("mirrored", None, value),)
+def phantoms(vocabulary: Vocabulary = CLEVR) -> list[Misreading]:
+    """A phantom of every kind, revoked ones included."""
+    kinds = product(*map(vocabulary.values, ("size", "color", "material", "shape")))
+    return [Misreading("phantom", None, " ".join(kind)) for kind in kinds]
 
 
-def _strongest(
-    scene: Scene,
-    mirrored: tuple[str, ...],
-    answers: Sequence[Answered],
-    right: Sequence[bool | None],
-    vocabulary: Vocabulary,
-) -> tuple[float, Change] | None:
-    """The change that is ahead and its margin, None if none is or if the answers do not tell which."""
-    ranked = _ranked(scene, mirrored, answers, right, vocabulary)
-    if not ranked:
-        return None
-    margin, change = ranked[0]
-    rivals = [other for score, other in ranked[1:] if score == margin]
-    return (margin, change) if all(_looks_same(scene, change, other) for other in rivals) else None
+def category_of(phantom: str) -> Category:
+    """(shape, size, color, material) of an object in words: "small red metal cube"."""
+    size, color, material, shape = phantom.split(" ", 3)
+    return shape, size, color, material
 
 
-def _looks_same(scene: Scene, misreadings: Change, other: Change) -> bool:
-    """Whether two changes do the same to objects of the same kind."""
-
-    def look(change: Change) -> list[tuple[str, str, tuple[str, ...]]]:
-        categories = (() if c.index is None else scene.objects[c.index].category for c in change)
-        return sorted((c.kind, c.value, category) for c, category in zip(change, categories, strict=True))
-
-    return look(misreadings) == look(other)
-
-
-def _ranked(
-    scene: Scene,
-    mirrored: tuple[str, ...],
-    answers: Sequence[Answered],
-    right: Sequence[bool | None],
-    vocabulary: Vocabulary,
-) -> list[tuple[float, Change]]:
-    """Changes by the answers that they explain less those that they contradict, best first.
-
-    Those that are not LEAST_MARGIN ahead are left out, and others that cannot be the best.
-    """
-    wrong = [answer for answer, is_right in zip(answers, right, strict=True) if is_right is False]
-    sound = [answer for answer, is_right in zip(answers, right, strict=True) if is_right]
-    hopeful = []
-    for change in _changes(scene, vocabulary):
-        changed, directions = scene, mirrored
-        for misreading in change:
-            changed, directions = _apply(changed, directions, misreading)
-        sets = _sets(changed, directions)
-        explained = sum(a.weight for a, fits in zip(wrong, _right(sets, wrong), strict=True) if fits)
-        if explained >= LEAST_MARGIN:
-            hopeful.append((explained, change, sets))
-    ranked: list[tuple[float, Change]] = []
-    least = LEAST_MARGIN
-    for explained, change, sets in sorted(hopeful, key=lambda row: -row[0]):
-        if explained < least:
-            break  # even if nothing contradicts it
-        against = _contradicted(sets, sound, explained - least)
-        if against is not None:
-            least = max(least, explained - against)
-            ranked.append((explained - against, change))
-    return sorted(ranked, key=lambda row: -row[0])
+def _values(scene: Scene, readings: Sequence[Reading], vocabulary: Vocabulary) -> dict[str, tuple[str, ...]]:
+    """Every value of each attribute, those that only the scene or a reading has last."""
+    reads = [read for reading in readings for read in reading]
+    rows = [item.category for item in scene.objects]
+    rows += [category_of(read.value) for read in reads if read.kind == "phantom"]
+    return {
+        name: tuple(
+            dict.fromkeys(
+                [
+                    *vocabulary.values(name),
+                    *(row[k] for row in rows),
+                    *(read.value for read in reads if read.kind == name),
+                ]
+            )
+        )
+        for k, name in enumerate(ATTRIBUTES)
+    }
 
 
-def _contradicted(sets: SceneSets, answers: Sequence[Answered], most: float) -> float | None:
-    """The weight of those answers that are wrong of the changed scene; None if more than `most`."""
-    weight = 0.0
-    for answer in answers:
-        if answer.weight and _is_right(sets, answer) is False:
-            weight += answer.weight
-        if weight > most:
-            return None
-    return weight
+def _as_it_is(scene: Scene, values: Mapping[str, tuple[str, ...]], added: int, twins: Ints) -> Variants:
+    """Variants of the scene as it is, with room for `added` objects."""
+    sets, n, columns = scene_sets(scene), len(scene.objects), len(twins)
+    shape = (max(1, n + added), columns)  # no object is one, too, of which nothing is asked
+    codes = {name: np.zeros(shape, np.int64) for name in ATTRIBUTES}
+    beyond = {name: np.zeros(shape, np.uint64) for name in RELATIONS}
+    for name, table in codes.items():
+        own = [values[name].index(getattr(item, name)) for item in scene.objects]
+        table[:n] = np.array(own, np.int64)[:, None]
+    for name, rows in beyond.items():
+        rows[:n] = np.array(sets.beyond[name], np.uint64)[:, None]
+    return Variants(np.full(columns, sets.everything, np.uint64), codes, beyond, values, twins)
 
 
-def _right(sets: SceneSets, answers: Sequence[Answered]) -> list[bool | None]:
-    return [_is_right(sets, answer) for answer in answers]
+def _misread(variants: Variants, column: int, end: int, reading: Reading, *, is_related: bool) -> None:
+    """Change one variant as it is misread; added objects begin at place `end`, a phantom is related to all or none."""
+    codes, beyond, present = variants.codes, variants.beyond, variants.present
+    for read in sorted(
+        reading, key=lambda read: read.kind not in codes
+    ):  # a double is misread as its object is
+        if read.kind == "mirrored":
+            first, second = (beyond[name][:, column].copy() for name in MIRRORS[read.value])
+            for name, rows in zip(MIRRORS[read.value], (second, first), strict=True):
+                beyond[name][:, column] = rows
+        elif read.kind == "missed":
+            present[column] &= ~(ONE << np.uint64(read.index or 0))
+        elif read.kind in codes:
+            codes[read.kind][read.index or 0, column] = variants.values[read.kind].index(read.value)
+        else:
+            _add(variants, column, end, read, is_related=is_related)
+            end += 1
 
 
-def _is_right(sets: SceneSets, answer: Answered) -> bool | None:
-    """Whether an answer is right; None where the question has no answer."""
-    try:
-        return execute_on(answer.program, sets) == answer.said
-    except InvalidProgram:
-        return None
-
-
-def _apply(scene: Scene, mirrored: tuple[str, ...], change: Misreading) -> tuple[Scene, tuple[str, ...]]:
-    if change.index is None:
-        texts = tuple(text for text in mirrored if text != change.value)
-        return scene, texts if change.value in mirrored else (*mirrored, change.value)
-    items = list(scene.objects)
-    if change.kind == "missed":
-        item = items[change.index]  # it keeps its index, so that those of the others stay the same
-        items[change.index] = SceneObject(NOTHING, NOTHING, NOTHING, NOTHING, item.x, item.y, item.rotation)
-    elif change.kind == "doubled":
-        items.append(items[change.index])
-    else:
-        items[change.index] = with_attribute(items[change.index], change.kind, change.value)
-    return replace(scene, objects=tuple(items)), mirrored
-
-
-def _sets(scene: Scene, mirrored: tuple[str, ...]) -> SceneSets:
-    sets = scene_sets(scene)
-    gone = sum(1 << i for i, item in enumerate(scene.objects) if item.shape == NOTHING)
-    beyond = {name: tuple(bits & ~gone for bits in rows) for name, rows in sets.beyond.items()}
-    for pair in mirrored:
-        relation, other = MIRRORS[pair]
-        beyond |= {relation: beyond[other], other: beyond[relation]}
-    return replace(sets, everything=sets.everything & ~gone, beyond=beyond)
+def _add(variants: Variants, column: int, place: int, read: Misreading, *, is_related: bool) -> None:
+    """Add the double of an object, which stands where that does, or a phantom."""
+    bit = ONE << np.uint64(place)
+    variants.present[column] |= bit
+    if read.index is None:
+        for name, value in zip(ATTRIBUTES, category_of(read.value), strict=True):
+            variants.codes[name][place, column] = variants.values[name].index(value)
+        for rows in variants.beyond.values() if is_related else ():
+            rows[:, column] |= bit
+            rows[place, column] = ~bit
+        return
+    for table in variants.codes.values():
+        table[place, column] = table[read.index, column]
+    for rows in variants.beyond.values():
+        rows[:, column] |= (rows[:, column] >> np.uint64(read.index) & ONE) * bit
+        rows[place, column] = rows[read.index, column]

@@ -9,10 +9,10 @@ from trex.auditing.examine import Asker
 from trex.auditing.records import Examined, Mistake
 from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
-from trex.families.symptom import Failure, Symptom, answered, misread, wrong_words
+from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, wrong_words
 from trex.scenes.describe import object_words
 from trex.scenes.graph import Facts
-from trex.scenes.misreading import Misreading, answer_if, counting
+from trex.scenes.misreading import Misreading, answer_if, answers_if, counting, phantoms
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
@@ -129,9 +129,9 @@ class Membership:
         """The answers to be expected of a model that misreads the scene so."""
         rows = self.examined.misread
         rows = rows[: by + 1 + _are_exchanged(scene, rows, by, by + 1)]
-        for k in range(by, len(rows)):
-            for read in self._covered(scene, rows[k]):
-                yield answer_if(scene, _with(rows, k, read), program)
+        places = range(by, len(rows))
+        readings = [_with(rows, k, read) for k in places for read in self._covered(scene, rows[k])]
+        yield from answers_if(scene, readings, program, self.vocabulary)
 
     def is_taken_for(self, scene: Scene, unit: int, texts: Mapping[Program, str]) -> bool:
         """Whether counts (of `counts_of`) tell of an object that it is taken for what the sentence names.
@@ -152,7 +152,9 @@ class Membership:
     def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
         """This misreading, and those of the same kind that the sentence holds for too."""
         yield read
-        if read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
+        if read.kind == PHANTOM and not self.family.value:
+            yield from (other for other in phantoms(self.vocabulary) if other != read)
+        elif read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
             known = (getattr(scene.objects[read.index], read.kind), read.value)
             for value in self.vocabulary.values(read.kind):
                 if value not in known:

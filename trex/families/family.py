@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from trex.families.pattern import Pattern, object_words
-from trex.families.symptom import NO_NUMBER, NO_WORD, OTHER, SOUGHT, Symptom
+from trex.families.symptom import NO_NUMBER, NO_WORD, OTHER, PHANTOM, SOUGHT, Symptom
 from trex.foundation.words import capitalized, with_article
 from trex.inference.statistics.proportion import Proportion
 from trex.scenes.conditions import (
@@ -29,10 +29,10 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Noun
 
-NAMING = (*ATTRIBUTE_KINDS, "too few", "too many")  # symptoms whose sentence may name one value
+NAMING = (*ATTRIBUTE_KINDS, PHANTOM, "too few", "too many")  # symptoms whose sentence may name one value
 CLEAR = 0.8  # share of a family's failures from which on the most frequent value stands for all
 SCENES = Noun("scene", "scenes")
-SAYS_MISSED, SAYS_DOUBLED = "is missed", "is counted twice"
+SAYS_MISSED, SAYS_DOUBLED, SAYS_PHANTOM = "is missed", "is counted twice", "is seen that is not there"
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,8 @@ def _sentence(family: Family) -> str:
     symptom = family.symptom
     if symptom.level == "question":
         subject = _wrong_answer(family)
+    elif symptom.what == PHANTOM:
+        subject = f"{with_article(family.value or 'object')} {SAYS_PHANTOM}"
     elif symptom.level == "scene":
         subject = f"{symptom.what} are confused"
     else:

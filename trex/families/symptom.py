@@ -14,12 +14,13 @@ from trex.scenes.questions.programs import YES_NO
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
 MAX_COUNTED = 10  # objects of a CLEVR scene
-SYMPTOMS = ("missed", "doubled", *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
+PHANTOM = "phantom"
+SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """How a model fails: an object misread in one way, directions mirrored, or a kind of wrong answer."""
+    """How a model fails: an object is misread or a phantom, directions are mirrored, an answer is wrong."""
 
     level: Level
     what: str
@@ -54,7 +55,8 @@ class Failure:
 def misread(misreading: Misreading) -> Failure:
     """The failure that a misreading is."""
     if misreading.index is None:
-        return Failure(Symptom("scene", misreading.value), 0, "", misreading.value)
+        what = PHANTOM if misreading.kind == PHANTOM else misreading.value
+        return Failure(Symptom("scene", what), 0, "", misreading.value)
     return Failure(Symptom("object", misreading.kind), misreading.index, "", misreading.value)
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.bound import AsksMany, ClevrModel
 from trex.clevr_models.interface.question import question_of
 from trex.foundation.errors import InputError
+from trex.scenes.explaining import explain
 from trex.scenes.graph import Facts
-from trex.scenes.misreading import Answered, Misreading, census, explain
+from trex.scenes.misreading import Answered, Misreading, census
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import random_questions
@@ -59,7 +60,7 @@ def trace(
     answers, closed = _answers(model, image, [*drawn, *census(vocabulary)], vocabulary)
     if closed:
         return Traced(by=(None,) * len(asked), questions=len(answers), closed=closed)
-    explained = explain(facts.scene, [*asked, *answers], vocabulary)
+    explained = explain(facts, [*asked, *answers], vocabulary)
     by = tuple(number - 1 if number else None for number in explained.by[: len(asked)])
     return Traced(explained.misreadings, explained.margins, by, len(answers))
 

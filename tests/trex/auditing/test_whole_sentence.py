@@ -13,20 +13,22 @@ from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, judged, 
 from tests.trex.auditing.planted_models import Planted, as_it_is
 from tests.trex.auditing.test_findings import asked_again
 from trex.auditing import findings as module
+from trex.auditing.by_kind import shown_kinds
 from trex.auditing.compare import in_fresh_scenes
 from trex.auditing.confirm import Confirmer
 from trex.auditing.examine import Asker
 from trex.auditing.findings import Finding, findings, in_held_out, more_than_elsewhere
-from trex.auditing.membership import memberships_of, situations
-from trex.auditing.records import TESTED, Answer, Examined, Mistake
+from trex.auditing.membership import Membership, memberships_of, situations
+from trex.auditing.records import EXAMINED, TESTED, Answer, Examined, Mistake
 from trex.families.discover import discover
 from trex.families.family import Family, clear_value
 from trex.families.pattern import Pattern
-from trex.families.symptom import Symptom, wrong_words
+from trex.families.symptom import Failure, Symptom, misread, wrong_words
 from trex.scenes.conditions import FAR
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
+from trex.scenes.questions.families import FAMILIES, SceneQuestion
 from trex.scenes.questions.programs import Step
 from trex.scenes.scene import Nuisances, Scene, SceneObject, with_attribute
 from trex.scenes.validity import BEHIND
@@ -313,3 +315,31 @@ def test_only_sentences_that_name_a_value_are_narrowed() -> None:
     assert color.covers(color.symptom, "blue") and not color.covers(color.symptom, "green")
     assert color.wider.covers(color.symptom, "green")
     assert wrong_words("5", "2") == "too few"
+
+
+def test_a_phantom_is_a_symptom_of_the_scene_and_its_kind_is_named_if_it_is_the_same_mostly() -> None:
+    cube, ball = "small red metal cube", "large red metal sphere"
+    failure = misread(Misreading("phantom", None, cube))
+    assert failure == Failure(Symptom("scene", "phantom"), 0, "", cube)
+    mostly = Family(Pattern(), failure.symptom, (("", cube, 9), ("", ball, 1)))
+    assert mostly.words == f"A {cube} is seen that is not there."
+    assert mostly.covers(failure.symptom, cube) and not mostly.covers(failure.symptom, ball)
+    mixed = Family(Pattern(), failure.symptom, (("", cube, 5), ("", ball, 5)))
+    scene = Scene((SceneObject("cube", "small", "red", "metal", 0.0, 0.0, 0.0),), Nuisances())
+    examined = Examined(1, (), (Mistake(0, 0),), (Misreading("phantom", None, cube),), (1.0,), (None,))
+    question = SceneQuestion(FAMILIES[0], COUNT_CUBES, "1")
+    for family, texts in ((mostly, {"2"}), (mixed, {"2"})):  # "3" is true of no scene with one object more
+        membership = Membership(family, examined, CLEVR)
+        said = {text for text in "123" if membership.is_failure(scene, Mistake(0, 0), question, text)}
+        assert said == texts
+    assert mixed.words == "An object is seen that is not there." and mixed.covers(failure.symptom, ball)
+
+
+def test_an_old_audit_reads_and_a_phantom_is_stored() -> None:
+    """What was misread had other kinds before, and the same fields."""
+    stored = '{"scene": 1, "answers": [], "mistakes": [], "misread": [%s], "shares": [], "hiders": []}'
+    (old,) = EXAMINED.parse(stored % '{"kind": "shape", "index": 2, "value": "cube"}', "old", "").misread
+    assert old == Misreading("shape", 2, "cube")
+    phantom = Examined(1, (), (), (Misreading("phantom", None, "small red metal cube"),), (), ())
+    assert EXAMINED.parse(EXAMINED.line(phantom).decode(), "new", "") == phantom
+    assert list(shown_kinds(phantom)) == ["An object is seen that is not there"]
