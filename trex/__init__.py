@@ -3,7 +3,7 @@
     import trex
     run = trex.find(question="How many cubes are there?", answer="1", revoke=["cube"])
     run.hits, run.rate, run.draws, run.explain(), run.report()
-    run.curve(over="distance", object=[1]).threshold
+    run.curve(over="distance").threshold
     trex.audit("shipped").families
 
 This package is the application, named after its command; each folder is a subpackage and says what lives there. The

@@ -76,7 +76,8 @@ class CurveMade:
 def curve(options: CurveCommand, session: Session) -> CurveMade:
     """Turn one quantity of a run's hits up and down, all else equal, and report how often the model is wrong.
 
-    The quantity belongs to the misread object of each hit: the one that trex explain names, or --object. 12 hits at 8
+    The quantity belongs to the misread object of each hit. A model that answers any question is asked some 200 about
+    each hit to find it, without a render; else it is the one that trex explain names, or --object. 12 hits at 8
     doses are 96 renders. Every picture is kept: after Ctrl-C the same command resumes.
     """
     from trex.commands.results.curving import curve_with_report

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from trex.curves.curve import Curve, CurveScene, Point
 from trex.curves.doses import Dosed, Subject, quantity_named
+from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.stored import read_curve, write_curve
 from trex.explain.causes import explained_results
 from trex.explain.scene_scores import SceneScores, open_scores
-from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
@@ -63,7 +63,7 @@ def curve_of_run(
     """
     doses = quantity_named(options.over).chosen(options.doses, options.at)
     with open_run(path, for_writing=True) as folder:
-        pairs = _misread(folder, _hits(folder, options), options)
+        pairs = misread_objects(folder, _hits(folder, options), options)
         wanted = Curve(
             options.over,
             doses,
@@ -73,16 +73,29 @@ def curve_of_run(
             folder.manifest.query.render.preset,
             options.family or 0,
         )
-        subjects = [subject for _, subject in pairs]
-        known = read_curve(folder, wanted.name)
-        if known is not None and _asks_the_same(known, wanted, subjects):
-            return known
-        check_free(path)
-        with open_world(folder, processes) as world:
-            scores = open_scores(world, folder, lambda _: None)
-            curve = measured(scores, subjects, wanted, progress)
-        write_curve(folder, curve)
-        return curve
+        return kept_curve(folder, [subject for _, subject in pairs], wanted, progress, processes)
+
+
+def kept_curve(
+    folder: RunFolder,
+    subjects: Sequence[Subject],
+    wanted: Curve,
+    progress: Progress,
+    processes: int | None = None,
+) -> Curve:
+    """The curve `wanted`, which has no scenes, with these, kept in a run's folder that is open for writing.
+
+    They may be hits or any other scenes of the run's world, such as fresh members of a family. A curve of the same
+    scenes that is there is not made again. RunError if the run's model or renderer has changed.
+    """
+    known = read_curve(folder, wanted.name)
+    if known is not None and _asks_the_same(known, wanted, subjects):
+        return known
+    check_free(folder.path)
+    with open_world(folder, processes) as world:
+        curve = measured(open_scores(world, folder, lambda _: None), subjects, wanted, progress)
+    write_curve(folder, curve)
+    return curve
 
 
 def _hits(folder: RunFolder, options: CurveOptions) -> list[Hit]:
@@ -96,38 +109,10 @@ def _hits(folder: RunFolder, options: CurveOptions) -> list[Hit]:
             there = counted(len(families), "family", "families")
             raise InputError(f"{options.written('family')} {options.family}: {folder.path} has {there}")
         hits = [hits[place] for place in families[options.family - 1].members]
+    hits = [hit for hit in hits if hit.record.picture]
     if not hits:
         raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
     return hits[: options.scenes]
-
-
-def _misread(folder: RunFolder, hits: Sequence[Hit], options: CurveOptions) -> list[tuple[Hit, Subject]]:
-    """The hits whose misread object is known, with its index: those given, else the object responsible."""
-    given = options.object
-    if len(given) > len(hits):
-        times = f"{options.written('object')} was given {len(given)} times"
-        raise InputError(f"{times} for {counted(len(hits), 'hit')}; give it once for each")
-    if given:
-        indices: list[int | None] = list(given)
-    else:
-        explained = read_explanations(folder)
-        found = [explained.get(hit.record.picture) for hit in hits]
-        indices = [each.chief if each is not None else None for each in found]
-    pairs = [
-        (hit, Subject(hit.record.scene, index))
-        for hit, index in zip(hits, indices, strict=False)
-        if index is not None
-    ]
-    for hit, (scene, index) in pairs:
-        if not 0 <= index < len(scene.objects):
-            has = f"the hit of {hit.origin} has objects 0 to {len(scene.objects) - 1}"
-            raise InputError(f"{options.written('object')} {index}: {has}")
-    if not pairs:
-        raise InputError(
-            f"no misread object of the hits of {folder.path} is known; trex explain {folder.path} finds the objects "
-            f"responsible, or name the object of each hit with {options.written('object')}"
-        )
-    return pairs
 
 
 def _is_torn(folder: RunFolder) -> bool:

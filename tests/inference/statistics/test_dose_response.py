@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from trex.inference.statistics import dose_response
 from trex.inference.statistics.dose_response import Threshold, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
@@ -16,6 +19,14 @@ DOSES = tuple(k / 10 for k in range(11))
 REPEATS = 300
 Floats = NDArray[np.float64]
 Band = Callable[[Floats], Sequence[Interval]]  # of the shares of (scenes, doses)
+
+
+@pytest.fixture(autouse=True)
+def each_interval_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same few counts come again and again."""
+    once = cache(clopper_pearson)
+    monkeypatch.setattr(dose_response, "clopper_pearson", once)
+    monkeypatch.setattr(sys.modules[__name__], "clopper_pearson", once)
 
 
 class Planted(NamedTuple):
@@ -40,7 +51,7 @@ class Planted(NamedTuple):
     @property
     def truth(self) -> Floats:
         """(doses,): the mean chance."""
-        found: Floats = self.chances(np.random.default_rng(0), 200_000).mean(axis=0)
+        found: Floats = self.chances(np.random.default_rng(0), 50_000).mean(axis=0)
         return found
 
 

@@ -31,7 +31,7 @@ VISIBLE = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @cache
-def subjects(n: int = 4, seed: int = 7) -> tuple[Subject, ...]:
+def subjects(n: int = 3, seed: int = 7) -> tuple[Subject, ...]:
     """Prior scenes, each with a small object that a large one hides in part: its index differs."""
     rng, prior = np.random.default_rng(seed), ScenePrior(CLEVR, (4, 6))
     found: list[Subject] = []
@@ -89,7 +89,7 @@ def test_the_misread_object_shows_the_share_that_the_dose_says() -> None:
     assert mislabelled(rows) == []
     assert all(abs(dosed.measured - dose) <= 0.01 for _, dose, dosed in rows)
     assert {dose for _, dose, _ in rows} == set(VISIBLE)
-    assert len(rows) >= 20  # of 24
+    assert len(rows) >= 15  # of 18
 
 
 def test_the_share_of_another_object_is_noticed() -> None:
@@ -148,8 +148,8 @@ def test_size_scales_the_objects_width_and_keeps_its_visible_share() -> None:
         alone = id_map(replace(subject.scene, objects=(subject.item,)), CLEVR) > 0
         return int(alone.any(axis=0).sum())
 
-    rows = changed("size", (0.8, 1.0, 1.3))
-    assert len(rows) >= 8  # of 12
+    rows = changed("size", (0.8, 1.3))
+    assert len(rows) >= 4  # of 6
     for subject, dose, dosed in rows:
         after = Subject(dosed.scene, dosed.misread)
         assert dosed.measured == pytest.approx(dose)
@@ -186,7 +186,7 @@ def test_noise_and_light_change_nothing_else() -> None:
 
 
 def test_every_changed_scene_can_be_drawn_and_is_made_the_same_again() -> None:
-    for over, doses in (("distance", ()), ("objects", ()), ("size", (0.9,))):
+    for over, doses in (("distance", ()), ("objects", ())):
         rows = changed(over, doses)
         assert all(is_drawable(dosed.scene, CLEVR, hidden=dosed.misread) for _, _, dosed in rows)
         assert rows == changed(over, doses)

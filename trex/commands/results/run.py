@@ -166,8 +166,8 @@ class Run:
     ) -> Curve:
         """Turn one quantity of the hits up and down, all else equal: how often is the model wrong at each dose?
 
-        The quantity belongs to the misread object of each hit: the object responsible, if `explain` has found it, or
-        the one of index `object`. The report is written again. Raises InputError if no misread object is known,
+        The quantity belongs to the misread object of each hit, which is traced by questions, or responsible by
+        `explain`, or of index `object`. The report is written again. Raises InputError if no misread object is known,
         RunError if there are no hits.
         """
         from trex.commands.results.curving import curve_with_report
