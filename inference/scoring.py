@@ -68,8 +68,14 @@ def _mean(scored: Sequence[Scored]) -> Scored:
     """The log of the mean probabilities, and the first picture."""
     if len(scored) == 1:
         return scored[0]
-    rows = np.stack([item.log_probs for item in scored])  # (r, K)
-    return Scored(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), scored[0].picture)
+    return Scored(log_mean([item.log_probs for item in scored]), scored[0].picture)
+
+
+def log_mean(log_probs: Sequence[Floats]) -> Floats:
+    """r rows (K,) -> (K,): the log of the mean of the probabilities."""
+    rows = np.stack(list(log_probs))  # (r, K)
+    mean: Floats = np.logaddexp.reduce(rows, axis=0) - np.log(len(rows))
+    return mean
 
 
 def images(pictures: Sequence[Picture]) -> Pixels:

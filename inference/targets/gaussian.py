@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,15 @@ class Statistic(Protocol):
 
     def describe(self) -> str:
         """What is observed, and what `confidence` means."""
+        ...
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """A statistic that is the same for everything in the level set."""
+
+    def excess(self, probs: Floats) -> float:
+        """(K,) -> how far beyond the cap the value is that was capped; negative outside of the level set."""
         ...
 
 
@@ -88,7 +97,12 @@ class GaussianTarget:
         )
 
     def margin(self, log_probs: Floats) -> float:
-        """How far inside the level set, in tolerances: 1 at the observed value, 0 at the edge, negative outside."""
+        """How far inside the level set: 1 at the observed value, 0 at the edge, negative outside.
+
+        In tolerances; of a capped statistic, which is the same in all of the set, in two widths beyond the cap.
+        """
+        if isinstance(self.statistic, Capped):
+            return (self.statistic.excess(np.exp(log_probs)) + ROUNDING) / (HIT_WIDTHS * self.width[0])
         parts = zip(self._gaps(log_probs), self.tolerance, strict=True)
         return min(1.0 - abs(gap) / (t + ROUNDING) for gap, t in parts)
 

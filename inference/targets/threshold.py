@@ -29,6 +29,10 @@ class CappedProbability:
         """(..., K) -> (..., 1)."""
         return at_most(probs[..., self.index : self.index + 1], self.cap)
 
+    def excess(self, probs: Floats) -> float:
+        """f_i - cap."""
+        return float(probs[self.index]) - self.cap
+
     def confidence(self, probs: Floats) -> float:
         """f_i, not capped."""
         return float(probs[self.index])

@@ -40,8 +40,8 @@ steps = 12
 BANK = ["search.bank=60", "search.prior_scenes=30", "render.fresh=1", "search.steps=6"]
 # Each ends in another phase, or goes through others: chains to the end, chains that stop early, a common target, a
 # positive control; a bank before chains, a bank whose second sample is drawn, chains that a cheap look leads, a spread
-# sample with hits of its own after them, a hit that does not survive fresh noise draws, and the mean over two noise
-# draws.
+# sample with hits of its own after them, a hit that does not survive a fresh noise draw, and the mean over two noise
+# draws; hits that up to seven noise draws decide.
 SEARCHES = {
     "chains": [],
     "random walk": ["search.kernel=random_walk"],
@@ -73,6 +73,7 @@ SEARCHES = {
         "search.spread=40",
     ],
     "fragile": ["answer=3", "render.noise=2", "render.fresh=1"],
+    "noise draws": ["answer=1", "search.prior_scenes=40", "render.fresh=7"],
 }
 
 

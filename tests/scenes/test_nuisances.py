@@ -20,7 +20,6 @@ from trex.scenes.moves.block_moves import Mixture, RedrawNoise, RedrawNuisances,
 from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
-from trex.worlds.looks import FRESH
 from trex.worlds.registry import make_plan
 
 PUBLISHED = {"camera": 0.5, "key": 1.0, "fill": 1.0, "back": 1.0}  # clevr-dataset-gen's jitters
@@ -136,12 +135,15 @@ def test_confirming_draws_share_no_seed_with_those_of_the_search() -> None:
 
 
 def test_a_search_looks_at_other_seeds_than_the_check_of_its_hits() -> None:
-    plan = make_plan(parse_query(QUERY, "q.toml", ["render.noise=5", "render.fresh=6"]), Path())
-    world = plan.open()
-    search, fresh = world.scorer.draws, world.scorer_at(FRESH).draws
-    assert search is not None and fresh is not None
-    assert (len(search(START)), len(fresh(START))) == (5, 6)
-    assert shared(search, fresh) == 0  # type: ignore[arg-type]
+    plan = make_plan(parse_query(QUERY, "q.toml", ["render.noise=5"]), Path())
+    search = plan.open().scorer.draws
+    assert search is not None and len(search(START)) == 5
+    checks = [
+        draw for z in fresh_draws(START, 6) for draw in search(z)
+    ]  # each scored as the search scores a scene
+    assert len({draw.noise for draw in checks}) == 30 and not {draw.noise for draw in search(START)} & {
+        draw.noise for draw in checks
+    }
 
 
 def test_draws_differ_in_their_seed_alone_and_it_follows_the_scenes_own() -> None:
@@ -150,6 +152,7 @@ def test_draws_differ_in_their_seed_alone_and_it_follows_the_scenes_own() -> Non
         assert len({draw.noise for draw in draws}) == 8
         assert {replace(draw, noise=0) for draw in draws} == {replace(START, noise=0)}
         assert make(START, 8)[:3] == make(START, 3)
+        assert fresh_draws(START, 5, 3) == fresh_draws(START, 8)[3:]
         others = make(replace(START, noise=START.noise ^ 1), 8)
         assert not {draw.noise for draw in draws} & {scene.noise for scene in others}
     assert noise_draws(START, 3)[0] == START

@@ -25,13 +25,11 @@ from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flip
 from trex.inference.attribution.leave_one_out import paired_effect
 from trex.inference.types import Floats
 from trex.scenes.edits import Edit, attribute_edits, removals
-from trex.scenes.prior import draw_nuisances
 from trex.scenes.scene import Scene
-from trex.scenes.validity import is_valid
+from trex.scenes.views import other_views
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.hit import Hit
 
-MAX_TRIES = 100  # draws of the nuisances for each valid one
 REPLICATED = (
     2  # objects left out under other nuisances: those with the largest effects, besides all responsible
 )
@@ -170,7 +168,9 @@ def _replicates(scores: SceneScores, explanation: Explanation, options: ExplainO
     """Scene and removals under the same new draws of the nuisances, which depend on the picture's hash alone."""
     ranked = sorted(range(len(explanation.removals)), key=lambda i: explanation.removals[i].change)
     chosen = sorted(ranked if options.every_object else {*ranked[:REPLICATED], *explanation.blame.parts})
-    scenes, skipped = _under_others(scores, explanation, options.nuisances)
+    rng = np.random.default_rng(int(explanation.picture, 16))
+    vocabulary = scores.world.plan.vocabulary
+    scenes, skipped = other_views(rng, explanation.scene, options.nuisances, vocabulary)
     joint = [explanation.blame.parts] if explanation.blame.how == "together" else []
     sets = [*((i,) for i in chosen), *joint]
     every = [[scene, *(apply_all(scene, [Edit(i) for i in left]) for left in sets)] for scene in scenes]
@@ -194,17 +194,3 @@ def _replicates(scores: SceneScores, explanation: Explanation, options: ExplainO
         JointReplicates(explanation.blame.parts, *effects[-1]) if joint else None,
         rights[0],
     )
-
-
-def _under_others(scores: SceneScores, explanation: Explanation, n: int) -> tuple[list[Scene], int]:
-    """The scene under n valid draws of the nuisances, and the number of invalid draws skipped."""
-    rng = np.random.default_rng(int(explanation.picture, 16))
-    scenes: list[Scene] = []
-    skipped = 0
-    while len(scenes) < n and skipped < MAX_TRIES * n:
-        scene = replace(explanation.scene, nuisances=draw_nuisances(rng))
-        if is_valid(scene, scores.world.plan.vocabulary):
-            scenes.append(scene)
-        else:
-            skipped += 1
-    return scenes, skipped

@@ -10,14 +10,19 @@ import numpy as np
 from trex.foundation.extensions import import_extra
 from trex.foundation.json_fields import Json
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, FRESH, Record
+from trex.runs.record import BANK, CALIBRATION, FRESH, NOISE, Record
 
 if TYPE_CHECKING:
     import pandas
 
 STEP = ("phase", "chain", "index", "is_accepted", "is_rendered")
 ANSWER = ("is_hit", "confidence", "answer")
-REPEATED = (BANK, CALIBRATION, FRESH)  # phases that score a scene again, at another look or under other noise
+REPEATED = (
+    BANK,
+    CALIBRATION,
+    NOISE,
+    FRESH,
+)  # phases that score a scene again, at another look or under other noise
 WEIGHT = ("log_prior", "log_weight", "log_accept_ratio", "picture")
 
 

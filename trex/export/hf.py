@@ -87,8 +87,8 @@ def _card(exported: Exported) -> Iterator[str]:
         "",
         "They are hits of a search, not a sample of all scenes: counts here say nothing of how often they occur.",
     )
-    if (noise := manifest.query.render.noise) > 1:
-        yield f"Answers are means over {noise} noise draws of the renderer; the picture is the first of them."
+    if (pictures := manifest.query.render.pictures) > 1:
+        yield f"Answers are means over {pictures} pictures of each scene; the picture is the first of them."
     query = without_folders(exported.folder.query_text.strip())
     yield from ("", "The query:", "", *code_block(query, "toml"), "")
     if manifest.overrides:

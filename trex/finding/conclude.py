@@ -65,7 +65,9 @@ class Outcome:
             says = f"{hit.answer} ({hit.answers[0][1]:.3f})"
             truth = "" if hit.truth is None else f"true answer {hit.truth}, "
             family = f"family {results.families.numbers[number - 1]}, "
-            lines.append(f"{number:4}. {family}{truth}model says {says}, confidence {hit.confidence:.3f}")
+            mean = "" if hit.mean_confidence is None else f", with new noise {hit.mean_confidence:.3f}"
+            sure = f"confidence {hit.confidence:.3f}{mean}"
+            lines.append(f"{number:4}. {family}{truth}model says {says}, {sure}")
         if len(results.found) > SHOWN:
             lines.append(f"      and {len(results.found) - SHOWN} more")
         lines.append(f"{results.ending}: {headline(manifest, results)}")

@@ -195,16 +195,29 @@ class RenderSection(Section):
     """How scenes are rendered when it counts: the deciding look, a preset and its noise draws.
 
     `preset`: "fake" draws flat colors without Blender, for tests. `noise`: the level set is that of the mean
-    probability over this many noise draws. `fresh`: a hit counts as found if it stays in the level set under this
-    many further noise draws; 0 asks for none. None takes the world's default, 2 for Blender's pictures. `processes`:
-    number of Blender processes; by default one per core, at most four. No picture depends on it.
+    probability over this many noise draws. `views`: and over this many viewpoints, the scene's own and others. `fresh`:
+    a hit counts as found if it stays in the level set under further noise draws, at most this many; 0 asks for none.
+    None takes the world's default, 8 for Blender's pictures. `processes`: number of Blender processes; by default one
+    per core, at most four. No picture depends on it.
     """
 
     preset: Name = "reference"
     noise: Annotated[Count, Field(ge=1, le=64)] = 1
+    views: Annotated[Count, Field(ge=1, le=64)] = 1
     fresh: Annotated[Count, Field(ge=0, le=64)] | None = None
     device: Name = "auto"
     processes: Annotated[Count, Field(ge=1, le=256)] | None = None
+
+    @property
+    def pictures(self) -> int:
+        """The pictures of one scene that its probabilities are the mean over: noise draws of each viewpoint."""
+        return self.noise * self.views
+
+    @property
+    def mean_words(self) -> str:
+        """The keys that ask for a mean over pictures: "render.noise = 2"; "" if there is none."""
+        keys = {"noise": self.noise, "views": self.views}
+        return " and ".join(f"render.{key} = {value}" for key, value in keys.items() if value > 1)
 
 
 class SearchSection(Section):

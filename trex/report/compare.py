@@ -192,6 +192,7 @@ def _other_looks(first: ComparedRun, other: ComparedRun) -> str:
         {
             "render.preset =": repr(run.manifest.query.render.preset),
             "render.noise =": repr(run.manifest.query.render.noise),
+            "render.views =": repr(run.manifest.query.render.views),
             "pictures of": "x".join(map(str, run.manifest.facts.size)),
         }
         for run in (first, other)

@@ -46,7 +46,11 @@ def _how_sure(manifest: Manifest, results: Results) -> str:
     if not results.found:
         return f"the best confidence was {percent(results.conclusion.best)}"
     is_sure = manifest.query.target.declared.is_sure
-    values = [found.answers[0][1] if is_sure else found.confidence for found in results.found]
+    values = [
+        found.mean_confidence
+        or (found.answers[0][1] if is_sure else found.confidence)  # not the chosen draw's
+        for found in results.found
+    ]
     low, high = percent(min(values)), percent(max(values))
     share = low if low == high else f"{low} to {high}"
     return f"the model is {share} sure of its answer" if is_sure else f"confidence in the target {share}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CHAIN, CONTROLS, RANDOM, SPREAD, Record
 from trex.scenes.scene import Scene
+from trex.search.hits import Hits, NoiseDraws
 from trex.worlds.latents import SCENES, VECTORS, form_of
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ class Hit:
 
     `truth` is None if it is unknown, as for pictures that a decoder draws, and `is_wrong` None if it is unknown whether
     the model's answer is wrong. `confidence` is the target's own number, 0 to 1: P(answer) for one answer, the least
-    probability for answers alike (1/k at best), 1 minus the distance for given probabilities. Picture and mask are read
-    from the folder `run` on each access; RunError if they are missing or were changed.
+    probability for answers alike (1/k at best), 1 minus the distance for given probabilities. It is that of the
+    picture that the search chose; `noise` is what the hit's fresh noise draws say, None if there are none. Picture and
+    mask are read from the folder `run` on each access; RunError if they are missing or were changed.
     """
 
     record: Record
@@ -43,11 +45,17 @@ class Hit:
     is_wrong: bool | None
     manifest: Manifest = field(compare=False)
     run: Path | None = field(default=None, compare=False)
+    noise: NoiseDraws | None = None
 
     @property
     def answer(self) -> str:
         """The model's most probable answer."""
         return self.answers[0][0]
+
+    @property
+    def mean_confidence(self) -> float | None:
+        """The confidence of the mean over the hit's fresh noise draws, which no search has chosen; None without any."""
+        return self.noise.confidence if self.noise else None
 
     @property
     def probabilities(self) -> dict[str, float]:
@@ -124,9 +132,9 @@ def count_known(flags: Iterable[bool | None]) -> int | None:
     return None if rows and all(row is None for row in rows) else sum(row is True for row in rows)
 
 
-def sorted_hits(manifest: Manifest, records: Sequence[Record]) -> tuple[Hit, ...]:
-    """These records as hits, most confident first."""
-    scenes = [hit_of(manifest, record) for record in records]
+def sorted_hits(manifest: Manifest, records: Sequence[Record], among: Hits) -> tuple[Hit, ...]:
+    """These records `among` the hits of a run, most confident first, with their noise draws."""
+    scenes = [replace(hit_of(manifest, record), noise=among.noise_draws(record)) for record in records]
     return tuple(sorted(scenes, key=lambda scene: -scene.confidence))
 
 

@@ -99,11 +99,11 @@ def read_results(
     prior, how = sample.draws, sample.how_often
     chains = _chains(manifest, records, searched)
     summaries = manifest.world.summaries(manifest.resolved, prior[0].z)
-    found = Hits(target, manifest.world.are_distinct, bool(manifest.query.render.fresh))
+    found = Hits(target, manifest.world.are_distinct, manifest.query.render.fresh or 0)
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
-    scenes = sorted_hits(manifest, found.found)
+    scenes = sorted_hits(manifest, found.found, found)
     families = _families(manifest, scenes, found, (searched, sample), responsible or {})
     examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(chains, target, options)
@@ -137,7 +137,7 @@ def read_results(
         accepted=sum(record.is_accepted for record in steps),
         families=families,
         sample=sample,
-        fragile=sorted_hits(manifest, found.fragile),
+        fragile=sorted_hits(manifest, found.fragile, found),
         fresh_checks=(len(found.lost), found.checked),
         cheap=sum(_cheap_renders(record) for record in records),
         calibration=calibration,

@@ -51,10 +51,12 @@ def _scene_json(results: Results, place: int) -> Mapping[str, object]:
 
 
 def _hit_json(found: Hit) -> Mapping[str, object]:
-    record = found.record
+    record, noise = found.record, found.noise
     return {
         "phase": record.phase, "chain": record.chain, "index": record.index,
         "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
+        "mean_confidence": found.mean_confidence,
+        "noise_draws": {"of": noise.n, "stay": noise.stay} if noise else None,
         "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
         "picture": f"pictures/{record.picture}.png" if record.picture else "",
         **to_fields(record.z),

@@ -1,7 +1,8 @@
 """One search: prior scenes, then chains if the target is rare, then a control if there are no hits.
 
 With a bank, prior scenes are scored at a cheap look first, and the likeliest at the deciding look; a calibration then
-chooses the look that leads the chains. Every distinct hit is checked under fresh noise draws before it counts.
+chooses the look that leads the chains. Every distinct hit is rendered with fresh noise seeds, in batches, until they
+decide whether it counts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from trex.runs.record import (
     CHAIN,
     CONTROLS,
     FRESH,
+    NOISE,
     PHASES,
     PRIOR,
     RANDOM,
@@ -46,7 +48,6 @@ from trex.worlds.costs import rescores_bank
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING, ladder
-from trex.worlds.looks import FRESH as FRESH_LOOK
 
 IsOver = Callable[[int], bool]  # whether the steps of a phase before this index complete it
 
@@ -135,7 +136,7 @@ class Search:
         return plan.sample(independent_draws_of(self._journal.records, PRIOR))
 
     def _scenes(self, zs: Mapping[int, Latent] | None, end: int) -> None:
-        """The prior draws below `end`, and the fresh draws of the hits among them."""
+        """The prior draws below `end`, and the noise draws of the hits among them."""
         options, is_banked = self._options, bool(self._options.bank)
         seed = options.bank_seed if is_banked else options.seed
         self._found = self._enter(PRIOR, end)
@@ -169,15 +170,13 @@ class Search:
             self._show(what.phase, records[-1].index + 1, end)
 
     def _check_fresh(self) -> None:
-        """Score the new hits under fresh noise draws."""
-        pending = self._found.pending
-        if not pending:
-            return
-        begin = len(self._journal.of(FRESH))
-        zs = {begin + place: record.z for place, record in enumerate(pending)}
-        what = Independent(FRESH, FRESH_LOOK, zs=zs)
-        for records in self._engine.draws(what, range(begin, begin + len(pending)), begin + len(pending)):
-            self._add(records)
+        """Make the noise draws of the new hits, a batch of each at a time, until all are decided."""
+        while due := self._found.due:
+            begin = len(self._journal.of(NOISE))
+            end = begin + len(due)
+            what = Independent(NOISE, zs=dict(enumerate(due, begin)))
+            for records in self._engine.draws(what, range(begin, end), end):
+                self._add(records)
 
     def _chains(
         self, phase: str, target: GaussianTarget, begin: Checkpoint[Latent], lead: str, is_over: IsOver
@@ -206,14 +205,14 @@ class Search:
     def _enter(self, phase: str, index: float) -> Hits:
         """The hits on the disk that the search made before this step of a phase; later ones wait for their turn.
 
-        That is all in phases that come before it, and the fresh draws of any hit.
+        That is all in phases that come before it, and the noise draws of any hit.
         """
         done = PHASES[: PHASES.index(phase)]
-        found = Hits(self._target, self._are_distinct, bool(self._query.render.fresh))
+        found = Hits(self._target, self._are_distinct, self._query.render.fresh or 0)
         found.add(
             record
             for record in self._journal.records
-            if record.phase in (*done, FRESH) or (record.phase == phase and record.index < index)
+            if record.phase in (*done, NOISE, FRESH) or (record.phase == phase and record.index < index)
         )
         return found
 

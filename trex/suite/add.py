@@ -100,11 +100,11 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
         exported = read_items(folder, edits=False)
         confirmations, groups = read_confirmations(folder), _groups(folder)
     manifest = exported.manifest
-    noise, program = manifest.query.render.noise, manifest.question.program
-    if noise > 1:
+    render, program = manifest.query.render, manifest.question.program
+    if render.pictures > 1:
         raise InputError(
-            f"{run} was searched with render.noise = {noise}: its answers are means over so many noise draws, and a "
-            "suite asks about one picture; search with render.noise=1"
+            f"{run} was searched with {render.mean_words}: its answers are means over so many pictures, and a "
+            "suite asks about one picture; search with render.noise=1 and render.views=1"
         )
     steps = tuple(program_to_json(program))
     program_from_json(list(steps))  # a suite is read with CLEVR's words alone

@@ -56,7 +56,8 @@ class _Task:
     def confirm(self, hit: Hit) -> Confirmed:
         """Render and score a hit, and write it down."""
         record = hit.record
-        scorer = deciding_scorer(self.plan.query.render, self.renderer, self.plan.bound)
+        plan = self.plan
+        scorer = deciding_scorer(plan.query.render, self.renderer, plan.bound, plan.vocabulary)
         (scored,) = scorer.score([record.scene])
         assert isinstance(scored.picture, Picture)
         after = self.folder.save_picture(scored.picture.pixels, scored.picture.mask)
@@ -145,7 +146,7 @@ def _check(folder: RunFolder, preset: Preset, top: int) -> tuple[Plan, tuple[Hit
         raise RunError(
             f"{folder.path} cannot be confirmed: {'; '.join(changed)}; restore that, or search anew"
         )
-    if manifest.query.render.noise == 1:  # the answers of a mean over draws are on no one picture
+    if manifest.query.render.pictures == 1:  # the answers of a mean over draws are on no one picture
         for hit in found:
             _check_before(folder, plan, hit)
     plan.bound.log_probs(np.zeros((1, preset.height, preset.width, 3), np.float32))  # some take only one size

@@ -47,7 +47,7 @@ def device_of(renderer: str) -> str:
 def spread_s(query: Query, n: int) -> float | None:
     """The seconds that n scenes at the deciding look take on two cores of a CPU; None if that is not documented."""
     render = query.render
-    return n * render.noise * CPU_S[render.preset] / CORES if render.preset in CPU_S else None
+    return n * render.pictures * CPU_S[render.preset] / CORES if render.preset in CPU_S else None
 
 
 def rescores_bank(query: Query, lead: str) -> bool:
@@ -76,4 +76,4 @@ def _ratio(query: Query, lead: str) -> float | None:
     """How many pictures at the leading look cost as much as one scene at the deciding look; None if not documented."""
     if lead not in CPU_S or query.render.preset not in CPU_S:
         return None
-    return query.render.noise * CPU_S[query.render.preset] / CPU_S[lead]
+    return query.render.pictures * CPU_S[query.render.preset] / CPU_S[lead]

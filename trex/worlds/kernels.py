@@ -25,7 +25,7 @@ from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.world import OpenWorld
 
 AUTO, SURROGATE = "auto", "surrogate"
-BANK, FRESH = 1000, 2  # the defaults where pictures cost seconds
+BANK, FRESH = 1000, 8  # the defaults where pictures cost seconds
 LEAST_SAMPLE = 12  # of a bank: a Poisson sample of that mean size is empty with a chance of at most e^-12
 WARMUP_SHARE = 0.2  # of a chain's steps, by default: it has left its start by then, as a rule
 Form = Literal["scene", "vector"]

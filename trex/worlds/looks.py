@@ -1,4 +1,4 @@
-"""The looks of a world's pictures: the deciding one, its fresh noise draws, and cheaper ones that lead a search."""
+"""The looks of a world's pictures: the deciding one, and cheaper ones that lead a search."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from trex.inference.types import Classifier
 from trex.query.schema import RenderSection
 from trex.scenes.noise import noise_draws
 from trex.scenes.scene import Scene
+from trex.scenes.views import view_draws
+from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.latents import Latent, OpenRenderer
 
-DECIDING, FRESH = "", "fresh"  # every other look is named by its preset
+DECIDING = ""  # every other look is named by its preset
 # Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
 LADDER = ("sketch", "fast", "coarse", "sharp")
 LADDERS = {"reference": LADDER, "clevr": LADDER, "fake": ("fake-small",)}
 OpenLook = Callable[[str], OpenRenderer[Latent]]
-Draws = Callable[[Latent], tuple[Latent, ...]]
 
 
 def ladder(preset: str) -> tuple[str, ...]:
@@ -29,17 +30,15 @@ def ladder(preset: str) -> tuple[str, ...]:
 
 
 def deciding_scorer(
-    section: RenderSection, renderer: OpenRenderer[Latent], classifier: Classifier
+    section: RenderSection, renderer: OpenRenderer[Latent], classifier: Classifier, vocabulary: Vocabulary
 ) -> Scorer[Latent]:
-    """Scores scenes as [render] says: by the mean probability over `noise` draws."""
-    return Scorer(
-        renderer, classifier, draws=drawn(noise_draws, section.noise) if section.noise > 1 else None
-    )
+    """Scores scenes as [render] says: by the mean probability over `noise` draws of each of `views` viewpoints."""
 
+    def draws(scene: Scene) -> list[Scene]:
+        views = view_draws(scene, section.views, vocabulary)
+        return [draw for view in views for draw in noise_draws(view, section.noise)]
 
-def drawn(make: Callable[[Scene, int], tuple[Scene, ...]], n: int) -> Draws:
-    """`make` with n draws, for latents that are scenes."""
-    return lambda z: make(z, n)
+    return Scorer(renderer, classifier, draws=draws if section.pictures > 1 else None)
 
 
 class Looks:
@@ -48,13 +47,8 @@ class Looks:
     A cheap look has one noise draw, that of the scene's own seed.
     """
 
-    def __init__(
-        self, deciding: Scorer[Latent], fresh: Draws, open_look: OpenLook, classifier: Classifier
-    ) -> None:
-        self._scorers = {
-            DECIDING: deciding,
-            FRESH: Scorer(deciding.renderer, classifier, draws=fresh),
-        }
+    def __init__(self, deciding: Scorer[Latent], open_look: OpenLook, classifier: Classifier) -> None:
+        self._scorers = {DECIDING: deciding}
         self._open_look, self._classifier = open_look, classifier
         self._renderers: dict[str, OpenRenderer[Latent]] = {}
 

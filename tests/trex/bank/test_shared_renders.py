@@ -59,7 +59,7 @@ def test_another_question_renders_only_scenes_that_the_first_did_not_choose(
     second = run(tmp_path, [*SURROGATE, "answer=1"], "second")
     new = prior(second) - prior(first)
     assert len(new) < len(prior(second))
-    fresh = sum(draw.phase == "fresh" for draw in read_draws(second.folder / "draws.jsonl", second.manifest))
+    fresh = sum(draw.phase == "noise" for draw in read_draws(second.folder / "draws.jsonl", second.manifest))
     assert rendered[dear] - before == len(new) + fresh
 
 

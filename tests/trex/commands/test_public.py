@@ -274,7 +274,7 @@ def test_the_rate_of_a_bank_has_a_value(banked: trex.Run) -> None:
 def test_a_hit_is_one_row_whatever_it_was_rendered_for_besides(banked: trex.Run) -> None:
     """Planted bug: a prior draw of a bank had up to four rows, those at a cheaper look and under fresh noise too."""
     phases = {record.phase for record in banked.records}
-    assert {"bank", "fresh"} < phases, "this run has no such rows to leave out"
+    assert {"bank", "noise"} < phases, "this run has no such rows to leave out"
     frame = banked.draws_frame()
     assert set(frame.phase) == {"prior", "chain"}
     prior = frame[frame.phase == "prior"]

@@ -97,13 +97,13 @@ def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> Non
     assert phases["chains"] == phases["stops when found"] == ["prior", "chain"]
     assert phases["common"] == ["prior"] and kept["common"].how_often.is_common
     assert phases["control"] == ["prior", "chain", "control"]
-    assert phases["bank"][:4] == ["bank", "prior", "fresh", "chain"]
-    assert phases["bank"].count("fresh") > 1  # between rounds too
-    assert phases["second sample"] == ["bank", "prior", "fresh", "prior", "fresh"]
-    assert phases["surrogate"].count("fresh") > 1 and kept["surrogate"].calibration is not None
+    assert phases["bank"][:4] == ["bank", "prior", "noise", "chain"]
+    assert phases["bank"].count("noise") > 1  # between rounds too
+    assert phases["second sample"] == ["bank", "prior", "noise", "prior", "noise"]
+    assert phases["surrogate"].count("noise") > 1 and kept["surrogate"].calibration is not None
     assert kept["surrogate"].calibration.lead == "fake-small" and kept["surrogate"].cheap > 60
-    assert phases["spread"][-2:] == ["spread", "fresh"], "its hits are checked, too"
-    assert phases["fragile"] == ["prior", "chain", "fresh", "chain"]
+    assert phases["spread"][-2:] == ["spread", "noise"], "its hits are checked, too"
+    assert phases["fragile"] == ["prior", "chain", "noise", "chain"]
     assert len(kept["fragile"].fragile) == 1 and not kept["fragile"].found
 
 

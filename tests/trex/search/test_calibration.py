@@ -172,7 +172,7 @@ def test_a_look_that_is_taken_unseen_is_noticed(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_reports")
-@pytest.mark.parametrize("phase", ["bank", "prior", "fresh", "calibration", "chain"])
+@pytest.mark.parametrize("phase", ["bank", "prior", "noise", "calibration", "chain"])
 def test_a_run_that_is_cut_in_any_phase_goes_on_to_the_same_bytes(
     phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

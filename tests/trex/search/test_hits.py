@@ -1,4 +1,8 @@
-"""Which hit stands for those like it, and how often one that did not survive fresh noise may be replaced."""
+"""Which hit stands for those like it, and how often one that did not survive fresh noise may be replaced.
+
+The runs here are of an earlier version, in which one record has the mean over a hit's fresh noise draws;
+`test_fresh_noise` has those of today.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ def record(x: float, confidence: float, phase: str = CHAIN) -> Record:
     return Record(phase, 0, 0, (x,), True, 0.0, 0.0, 0.0, log_probs, ())
 
 
-def hits(*records: Record, fresh: bool = True) -> Hits:
+def hits(*records: Record, fresh: int = 2) -> Hits:
     found = Hits(TARGET, are_distinct, fresh)
     found.add(records)
     return found
@@ -51,13 +55,13 @@ def places(records: list[Record]) -> list[float]:
 
 
 def test_without_fresh_draws_every_hit_survives_and_the_most_confident_of_its_like_is_kept() -> None:
-    found = hits(record(0.0, 0.7), record(0.1, 0.9), record(0.2, 0.8), record(3.0, 0.6), fresh=False)
+    found = hits(record(0.0, 0.7), record(0.1, 0.9), record(0.2, 0.8), record(3.0, 0.6), fresh=0)
     assert places(found.found) == [0.1, 3.0] and not found.fragile and not found.pending
     assert found.hits == 4 and found.best == pytest.approx(0.9)
 
 
 def test_a_hit_that_is_like_two_kept_ones_replaces_neither() -> None:
-    found = hits(record(0.0, 0.7), record(0.8, 0.7), record(0.4, 0.99), fresh=False)
+    found = hits(record(0.0, 0.7), record(0.8, 0.7), record(0.4, 0.99), fresh=0)
     assert places(found.found) == [0.0, 0.8]
 
 
@@ -136,7 +140,7 @@ def test_what_is_kept_is_the_same_from_the_log_in_one_go() -> None:
 )
 def test_where_hits_come_from_that_are_no_states_of_the_chains(phase: str, words: str) -> None:
     """Planted bug: of all of them it was said that they were proposals which became no state."""
-    found = hits(record(0.0, 0.9, phase), fresh=False)
+    found = hits(record(0.0, 0.9, phase), fresh=0)
     none = how_often_of_none()
     before = conclude([], TARGET, {}, none, renders=1)
     text = corrected(before, found, "1 distinct scene", [], none, SearchSection()).sentences[0]
@@ -152,7 +156,7 @@ def how_often_of_none() -> HowOften:
 
 def staying(*stay: bool) -> Hits:
     """Distinct hits, each with whether it stays under fresh noise."""
-    found = Hits(TARGET, are_distinct, True)
+    found = Hits(TARGET, are_distinct, 2)
     for place, stays in enumerate(stay):
         found.add([record(float(place), 0.9), record(float(place), 0.8 if stays else 0.2, FRESH)])
     return found

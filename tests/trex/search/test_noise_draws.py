@@ -14,13 +14,13 @@ from trex.clevr_models.fake import ColorArea
 from trex.finding.conclude import Outcome
 from trex.render import fake
 from trex.render.fake import FakeRenderer
-from trex.runs.record import FRESH, PRIOR, Record, from_line
+from trex.runs.record import NOISE, PRIOR, Record, from_line
 from trex.scenes.edits import removals
 from trex.scenes.noise import fresh_draws, noise_draws
 from trex.scenes.scene import Scene
-from trex.worlds.shipped import clevr_plan
+from trex.search import hits
 
-OVERRIDES = ["search.prior_scenes=60", "search.steps=0", "render.noise=3", "render.fresh=2",
+OVERRIDES = ["search.prior_scenes=60", "search.steps=0", "render.noise=3", "render.fresh=6",
              "target.kind=threshold", "target.threshold=0.5", "answer=0"]  # fmt: skip
 
 
@@ -55,15 +55,21 @@ def test_a_draw_has_the_mean_probability_of_its_noise_draws(tmp_path: Path) -> N
 def test_a_hit_is_checked_under_draws_that_the_search_never_saw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: the check looks at the search's own draws again, and nothing is ever fragile."""
+    """Planted: the check renders the picture of the search again, and nothing is ever fragile."""
     done = run(tmp_path, OVERRIDES)
-    fresh = records(done, FRESH)
-    assert len(fresh) > 5 and done.results.fragile and done.results.found
-    for record in fresh:
-        np.testing.assert_allclose(record.probs, mean_probs(fresh_draws(record.scene, 2)), atol=1e-6)
-        seen, other = noise_draws(record.scene, 3), fresh_draws(record.scene, 2)
-        assert not {z.noise for z in seen} & {z.noise for z in other}
-    monkeypatch.setattr(clevr_plan, "fresh_draws", lambda z, n: noise_draws(z, 3))
+    made = {record.scene: record for record in records(done, NOISE)}
+    assert done.results.fragile and done.results.found
+    for hit in (*done.results.found, *done.results.fragile):
+        assert hit.noise and hit.scene
+        draws = fresh_draws(hit.scene, hit.noise.n)
+        for z in draws:
+            np.testing.assert_allclose(made[z].probs, mean_probs(noise_draws(z, 3)), atol=1e-6)
+            assert not {seen.noise for seen in noise_draws(hit.scene, 3)} & {
+                other.noise for other in noise_draws(z, 3)
+            }
+        mean = np.mean([made[z].probs for z in draws], axis=0)
+        assert hit.mean_confidence == pytest.approx(mean[hit.manifest.facts.labels.index("0")])
+    monkeypatch.setattr(hits, "fresh_draws", lambda z, n, first=0: (z,) * n)
     assert not run(tmp_path, OVERRIDES, "planted").results.fragile
 
 

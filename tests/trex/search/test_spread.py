@@ -44,7 +44,7 @@ from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import BANK as BANK_PHASE
-from trex.runs.record import FRESH, PRIOR, SPREAD, Record
+from trex.runs.record import NOISE, PRIOR, SPREAD, Record
 from trex.scenes.scene import Scene
 from trex.search.judging.caveats import spread_remarks
 from trex.search.results import read_results
@@ -119,7 +119,7 @@ def test_the_draws_of_before_come_first_and_the_rest_of_the_sample_after_them(
     before, done = runs[bank_seed, 0], runs[bank_seed, M]
     assert draws(done.folder).startswith(draws(before.folder))
     later = rows(done)[len(rows(before)) :]
-    assert {row.phase for row in later if row.phase != FRESH} == {SPREAD}
+    assert {row.phase for row in later if row.phase != NOISE} == {SPREAD}
     assert judged(done) == judged(before) | spread_of(done) and spread_of(done) - judged(before)
     assert len(rows(done, PRIOR, SPREAD)) == len(judged(done)), "no member twice"
 
@@ -158,13 +158,12 @@ def test_hits_of_the_spread_sample_count_once_they_survive(tmp_path: Path) -> No
     found = [hit for hit in done.results.found if hit.record.phase == SPREAD]
     assert found and len(done.results.found) == len(without.results.found) + len(found)
     assert all(hit.origin.endswith("of the spread sample") and hit.record.picture for hit in found)
-    checked = {identity(row.z) for row in rows(done, FRESH)}
-    assert all(identity(hit.record.z) in checked for hit in found)
+    assert all(hit.noise and hit.noise.stay for hit in found)
 
 
 def test_a_search_that_has_found_enough_spreads_too(tmp_path: Path) -> None:
     done = run(tmp_path, [*SPREADING, "search.stop_when_found=1"])
-    assert {row.phase for row in rows(done)} == {BANK_PHASE, PRIOR, FRESH, SPREAD}
+    assert {row.phase for row in rows(done)} == {BANK_PHASE, PRIOR, NOISE, SPREAD}
     assert judged(done) >= spread_of(done)
 
 

@@ -8,7 +8,7 @@ from trex.inference.statistics.how_often import rate_words
 from trex.runs.manifest import Manifest
 from trex.runs.record import RANDOM
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.hits import TRIES
+from trex.search.hits import BATCH, TRIES
 from trex.search.results import Results
 from trex.worlds.description import Noun
 from trex.worlds.latents import SCENES
@@ -24,7 +24,7 @@ def headline(manifest: Manifest, results: Results) -> str:
         hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
         return f"No such {noun.one}: {hits} fresh noise."
     if not n:  # no fresh draws either, so each scene has its noise draws alone
-        return f"No such {noun.one} among {results.renders // manifest.query.render.noise} rendered."
+        return f"No such {noun.one} among {results.renders // manifest.query.render.pictures} rendered."
     found = f"{distinct_words(noun, n, results.families)} {_survives(manifest, n)}"
     wrong = sum(bool(found.is_wrong) for found in results.found)
     unknown = sum(found.is_wrong is None for found in results.found)
@@ -56,7 +56,7 @@ def fragile_words(manifest: Manifest, results: Results) -> str:
     fresh, kept, lost = manifest.query.render.fresh, len(results.found), len(results.fragile)
     if not fresh or not kept + lost:
         return ""
-    draws = counted(fresh, "fresh noise draw")
+    draws = ("up to " if fresh > BATCH else "") + counted(fresh, "fresh noise draw")
     failed, checks = results.fresh_checks
     if not failed:
         return f"no hit was fragile under {draws}"
@@ -76,7 +76,9 @@ def look_words(manifest: Manifest) -> str:
     if manifest.world.form is not SCENES:
         return f"{size} pixels"
     render = manifest.query.render
-    mean = f", mean of {render.noise} noise draws" if render.noise > 1 else ""
+    drawn = [counted(render.views, "viewpoint")] if render.views > 1 else []
+    drawn += [counted(render.noise, "noise draw")] if render.noise > 1 else []
+    mean = f", mean of {' × '.join(drawn)}" if drawn else ""
     return f"preset {render.preset} ({size}{mean})"
 
 

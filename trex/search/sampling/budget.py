@@ -31,17 +31,17 @@ class MostPictures(NamedTuple):
 def most_pictures(query: Query) -> MostPictures:
     """Upper bounds for a query as resolved; those of a bank that are rendered already are counted too.
 
-    Fresh draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it there is no
-    bound.
+    All fresh noise draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it
+    there is no bound.
     """
     search, looks = query.search, ladder(query.render.preset)
     steps = search.chains * search.steps
     further = steps if search.further is None else search.further
-    fresh = (query.render.fresh or 0) * TRIES * search.stop_when_found
-    control = len(MASSES) * steps * query.render.noise if search.control else 0
+    fresh = (query.render.fresh or 0) * query.render.pictures * TRIES * search.stop_when_found
+    control = len(MASSES) * steps * query.render.pictures if search.control else 0
     if not (search.bank and looks):  # a common target gets further prior scenes instead of chains
         return MostPictures(
-            (search.prior_scenes + max(steps, further)) * query.render.noise + fresh, 0, control, 0
+            (search.prior_scenes + max(steps, further)) * query.render.pictures + fresh, 0, control, 0
         )
     is_led = search.kernel == SURROGATE
     inner = steps * (search.inner or MAX_INNER) if is_led else 0
@@ -53,7 +53,7 @@ def most_pictures(query: Query) -> MostPictures:
     )
     cheap = scored * search.bank + calibration + inner
     return MostPictures(
-        (prior + steps) * query.render.noise + fresh,
+        (prior + steps) * query.render.pictures + fresh,
         cheap,
         control,
         len(MASSES) * inner if search.control else 0,

@@ -166,7 +166,11 @@ class Baseline:
     def differences(self, manifest: Manifest) -> tuple[str, ...]:
         """Why a run cannot be compared with this: another question, model, target, threshold, world or look."""
         render = manifest.query.render
-        looks = (("preset", render.preset, self.preset), ("render.noise", str(render.noise), "1"))
+        looks = (
+            ("preset", render.preset, self.preset),
+            ("render.noise", str(render.noise), "1"),
+            ("render.views", str(render.views), "1"),
+        )
         pairs = (
             ("question", manifest.facts.question, self.question),
             ("target", manifest.target.describe(), self.target),

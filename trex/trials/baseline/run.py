@@ -80,12 +80,12 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
 
 
 def _at_look(empty: Baseline, plan: Plan) -> Baseline:
-    """The baseline of rendered scenes; InputError if the query's level set is that of a mean over noise draws."""
+    """The baseline of rendered scenes; InputError if the query's level set is that of a mean over pictures."""
     render = plan.query.render
-    if render.noise > 1:
+    if render.pictures > 1:
         raise InputError(
-            f"{empty.query}: render.noise = {render.noise} is the mean over noise draws, and --rendered "
-            "makes one picture of each scene; give --set render.noise=1"
+            f"{empty.query}: {render.mean_words} asks for a mean over pictures, and --rendered makes one picture of "
+            "each scene; give --set render.noise=1 and --set render.views=1"
         )
     return replace(empty, preset=render.preset)
 

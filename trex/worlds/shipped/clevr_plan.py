@@ -16,7 +16,6 @@ from trex.query.question import ResolvedQuestion, named_answers, resolve_questio
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
-from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior, draw_positions
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.wrong_answer import WrongAnswer
@@ -27,7 +26,7 @@ from trex.worlds.description import Outline, Provenance
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, probe_probabilities_of
 from trex.worlds.kernels import check_gradients, check_search, make_proposal
 from trex.worlds.latents import OpenRenderer
-from trex.worlds.looks import Looks, deciding_scorer, drawn
+from trex.worlds.looks import Looks, deciding_scorer
 from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
     FAKE,
@@ -133,9 +132,8 @@ def open_scenes(plan: Plan) -> OpenWorld:
         renderer=renderer.key,
         shapes=dict(plan.shapes()),
     )
-    scorer = deciding_scorer(query.render, renderer, plan.bound)
-    fresh = drawn(fresh_draws, query.render.fresh or 0)
-    looks = Looks(scorer, fresh, partial(_open_look, plan), plan.bound)
+    scorer = deciding_scorer(query.render, renderer, plan.bound, prior.vocabulary)
+    looks = Looks(scorer, partial(_open_look, plan), plan.bound)
     return OpenWorld(plan, proposal, scorer, renderer, provenance, picture_size(query.render), looks=looks)
 
 

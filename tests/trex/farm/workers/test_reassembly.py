@@ -17,7 +17,7 @@ from trex.foundation.errors import RunError
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import high_confidence
 from trex.inference.types import State
-from trex.runs.record import CALIBRATION, FRESH, PRIOR, Key, Record
+from trex.runs.record import CALIBRATION, NOISE, PRIOR, Key, Record
 from trex.search.engine import Independent
 
 RUN, TARGET = Path("run"), high_confidence(("no", "yes"), "yes")
@@ -173,7 +173,7 @@ def test_prior_draws_come_in_order(seed: int, first: int, stops: list[int]) -> N
 
 
 def test_every_segment_carries_the_latents_of_its_own_draws_alone() -> None:
-    what = Independent(FRESH, zs={index: np.array([float(index), 0.0]) for index in range(3, 13)})
+    what = Independent(NOISE, zs={index: np.array([float(index), 0.0]) for index in range(3, 13)})
     due = DrawReassembly(RUN, what, 3, 4).due(13)
     assert [(segment.indices.start, segment.indices.stop) for segment in due] == [(3, 7), (7, 11), (11, 13)]
     assert [list(segment.what.zs or ()) for segment in due] == [list(segment.indices) for segment in due]
