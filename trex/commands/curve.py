@@ -48,7 +48,6 @@ class CurveMade:
     def document(self) -> dict[str, object]:
         """The curve as it is stored, with what follows from it."""
         from trex.curves.stored import CODEC
-        from trex.curves.words import caveats, evidence, headline
 
         curve = self.curve
         doses = [
@@ -57,10 +56,9 @@ class CurveMade:
                 zip(curve.doses, curve.counts, curve.means, curve.band, strict=True)
             )
         ]
-        says = [headline(curve), evidence(curve), *caveats(curve)]
         stored = json.loads(CODEC.text(curve))
         return {
-            "says": says,
+            "says": list(curve.sentences),
             "threshold": asdict(curve.threshold),
             "at": doses,
             "curve": stored,
@@ -68,7 +66,7 @@ class CurveMade:
         }
 
     def __str__(self) -> str:
-        from trex.curves.words import text
+        from trex.curves.tables import text
 
         return f"{text(self.curve)}\nreport: {self.report}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -11,12 +12,25 @@ from pydantic import Field
 from trex.curves.doses import QUANTITIES, Quantity
 from trex.explain.explanation import AnyScene
 from trex.foundation.fields import Number
-from trex.inference.statistics.dose_response import Threshold, simultaneous_band, threshold_of
-from trex.inference.statistics.proportion import Interval
+from trex.foundation.percent import whole_percent
+from trex.foundation.words import capitalized, counted
+from trex.inference.statistics.dose_response import HALF, Threshold, simultaneous_band, threshold_of
+from trex.inference.statistics.proportion import Interval, clopper_pearson
 
 Event = Literal[
     "wrong", "level set"
 ]  # what is counted: the answer is wrong, or the scene is in the level set
+# What holds above one half and below it; then the same with a pronoun.
+STATES: Mapping[Event, tuple[str, str, str, str]] = {
+    "wrong": ("the model is wrong", "the model is right", "it is wrong", "it is right"),
+    "level set": (
+        "scenes stay in the level set",
+        "scenes leave the level set",
+        "they stay in it",
+        "they leave it",
+    ),
+}
+SHARES: Mapping[Event, str] = {"wrong": "share wrong", "level set": "share in the level set"}
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -45,7 +59,7 @@ class CurveScene:
     points: tuple[Point | None, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """How often the model is wrong (or the scene in the level set) at each dose of a quantity; doses ascend.
 
@@ -112,6 +126,28 @@ class Curve:
     def sums(self) -> list[float]:
         return [float(sum(column)) for column in self.shares]
 
+    @property
+    def headline(self) -> str:
+        """What the curve says, in one sentence or two; it claims no threshold that is not shown."""
+        return _headline(self)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The headline, what it rests on, and what limits it."""
+        return (self.headline, *self.details)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The shares at both ends and what they rest on; then what limits the statement."""
+        return (_evidence(self), *_caveats(self))
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+    def __repr__(self) -> str:
+        n, k = counted(len(self.scenes), "scene"), counted(len(self.doses), "dose")
+        return f"<Curve over {self.over}, {n}, {k}: {self.headline}>"
+
     def outside(self, dose: int) -> int:
         """How many scenes break the prior's rules at this dose (its place)."""
         return sum(not point.is_valid for point in self.columns[dose])
@@ -119,3 +155,107 @@ class Curve:
 
 def curve_name(over: str, family: int = 0) -> str:
     return f"{over}-family-{family}" if family else over
+
+
+def _headline(curve: Curve) -> str:
+    found, quantity = curve.threshold, curve.quantity
+    if not quantity.is_ordered:
+        return _noise_headline(curve)
+    if side := found.side_throughout:
+        ends = f"from {quantity.shown(curve.doses[0])} to {quantity.at(curve.doses[-1])}"
+        return f"{capitalized(_state(curve, side))} at every dose, {ends}."
+    if found.up_to is not None and found.since is not None:
+        return _between_both(curve, found.up_to, found.since)
+    few = f"{counted(len(curve.scenes), 'scene')} {'is' if len(curve.scenes) == 1 else 'are'} too few"
+    at = "" if found.value is None else quantity.shown(found.value)
+    near = at and f" That changes near {at}, but {few} for an interval."
+    if found.since is not None:
+        return f"From {quantity.at(found.since)} on {_state(curve, found.high)}.{near}"
+    if found.up_to is not None:
+        return f"Up to {quantity.at(found.up_to)} {_state(curve, found.low)}.{near}"
+    means = [mean for mean in curve.means if mean is not None]
+    for side in (1, -1):
+        if means and all((mean - HALF) * side > 0 for mean in means):
+            return f"{capitalized(_state(curve, side))} at every dose measured, but {few} to be sure."
+    return f"No threshold is shown: {few} to say at which doses {_state(curve, -1)}."
+
+
+def _between_both(curve: Curve, up_to: float, since: float) -> str:
+    """What is shown at low doses and at high ones."""
+    found, at, shown = curve.threshold, curve.quantity.at, curve.quantity.shown
+    if found.is_crossed and found.value is not None:
+        return (
+            f"From {at(found.value)} on {_state(curve, found.high)} (95% CI {between(shown(up_to), shown(since))}); "
+            f"below that {_state(curve, found.low, again=True)}."
+        )
+    return f"Up to {shown(up_to)} and from {at(since)} on {_state(curve, found.low)}; not always in between."
+
+
+def _evidence(curve: Curve) -> str:
+    """The shares at both ends, and what they rest on."""
+    n = len(curve.scenes)
+    rests = f"Nothing else changes in {f'any of the {n} scenes' if n > 1 else 'the scene'}."
+    ends = [mean for mean in curve.means if mean is not None]
+    if not ends or not curve.quantity.is_ordered:
+        return rests
+    low, high = ends[0], ends[-1]
+    if low == high:
+        return f"The {SHARES[curve.event]} is {whole_percent(low)} at the lowest dose and at the highest. {rests}"
+    moves = "falls" if high < low else "rises"
+    return (
+        f"The {SHARES[curve.event]} {moves} from {whole_percent(low)} at the lowest dose to {whole_percent(high)} at "
+        f"the highest. {rests}"
+    )
+
+
+def _caveats(curve: Curve) -> list[str]:
+    """What limits the statement: doses that scenes do not reach, rules that they break, noise."""
+    n = len(curve.scenes)
+    missing = sum(n - count for count in curve.counts)
+    outside = sum(map(curve.outside, range(len(curve.doses))))
+    found = []
+    if missing:
+        left = (
+            "is left out, as it cannot reach its"
+            if missing == 1
+            else "are left out, as they cannot reach their"
+        )
+        found.append(f"{missing} of {n * len(curve.doses)} changed scenes {left} dose.")
+    if outside:
+        breaks = "breaks" if outside == 1 else "break"
+        found.append(
+            f"{outside} of {sum(curve.counts)} changed scenes {breaks} the prior's rules of distance or visibility."
+        )
+    if curve.draws > 1:
+        found.append(
+            f"Each point is the mean of {curve.draws} draws of the render noise; scenes count as independent."
+        )
+    return found
+
+
+def between(low: str, high: str) -> str:
+    """Both ends of an interval: "50–70%", "0.10–0.15", "−0.4 to +0.2"."""
+    if low[:1] in "+−":
+        return f"{low} to {high}"
+    return f"{low.removesuffix('%') if high.endswith('%') else low}–{high}"
+
+
+def _state(curve: Curve, side: int, *, again: bool = False) -> str:
+    above, below, it_above, it_below = STATES[curve.event]
+    if again:
+        return it_above if side > 0 else it_below
+    return above if side > 0 else below
+
+
+def _noise_headline(curve: Curve) -> str:
+    """The mean share over the seeds that are not the scene's own."""
+    fresh = [k for k, dose in enumerate(curve.doses) if dose > 0]
+    rows = [[p.share for k in fresh if (p := scene.points[k]) is not None] for scene in curve.scenes]
+    means = [sum(row) / len(row) for row in rows if row]
+    if not means:
+        return "No fresh noise was drawn."
+    low, high = clopper_pearson(min(sum(means), len(means)), len(means))
+    return (
+        f"With new render noise {_state(curve, 1)} in {whole_percent(sum(means) / len(means))} of draws "
+        f"(95% CI {between(whole_percent(low), whole_percent(high))})."
+    )

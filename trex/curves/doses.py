@@ -8,54 +8,27 @@ reach so is None.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple
+from math import hypot
 
 import numpy as np
 
+from trex.curves.around import at_visible_shares
+from trex.curves.subject import Dosed, Subject, is_drawable, neighbor, placed, visible_share
 from trex.foundation.errors import InputError, unknown
 from trex.scenes.camera import POSITION, project
-from trex.scenes.conditions import Bools
 from trex.scenes.edits import leave_out
-from trex.scenes.graph import facts_of, gap
+from trex.scenes.graph import gap
 from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import MAX_OBJECTS, draw_object
 from trex.scenes.properties import RADIUS
-from trex.scenes.scene import Scene, SceneObject, scene_id
-from trex.scenes.validity import MIN_GAP, MIN_PIXELS, is_valid, pair_clearances
-from trex.scenes.visibility import id_map, visible_pixels
+from trex.scenes.scene import scene_id
+from trex.scenes.validity import is_valid
+from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
-TOLERANCE = 0.01  # of a visible share
-TURNS = 40  # places of the hiding object that are tried around the hidden one, before the best are refined
-BISECTIONS = 8
-WIDEST = math.radians(110.0)  # from the direction of the camera: beside the object there, not before it
-BESIDE_PX = 3  # objects at most so far apart, at 480 x 320, touch in the picture
 ADDITIONS = 300  # draws of an object that is added before there is no place for one
-
-
-class Subject(NamedTuple):
-    """A scene and the index of the object that is misread."""
-
-    scene: Scene
-    misread: int
-
-    @property
-    def item(self) -> SceneObject:
-        return self.scene.objects[self.misread]
-
-
-class Dosed(NamedTuple):
-    """A changed scene, the index of the misread object in it, and what it measures of the dose."""
-
-    scene: Scene
-    misread: int
-    measured: float
-
-
 Make = Callable[[Subject, Sequence[float], Vocabulary], list[Dosed | None]]
 
 
@@ -110,116 +83,6 @@ def quantity_named(name: str) -> Quantity:
     return QUANTITIES[name]
 
 
-def visible_share(subject: Subject, vocabulary: Vocabulary) -> float:
-    """The share of the object's pixels that is visible, of those that it would have alone."""
-    alone = id_map(replace(subject.scene, objects=(subject.item,)), vocabulary) > 0
-    return _share(subject, alone, vocabulary)
-
-
-def neighbor(subject: Subject, vocabulary: Vocabulary) -> int | None:
-    """The object that hides most of the misread one; else the one most of whose edge it touches in the picture, else
-    the nearest on the ground; None if the object is alone.
-    """
-    scene, index = subject
-    hider = facts_of(scene, vocabulary).hiders[index]
-    others = [other for other in range(len(scene.objects)) if other != index]
-    if hider is not None or not others:
-        return hider
-    ids = id_map(scene, vocabulary)
-    beside = ids[_grown(ids == index + 1, BESIDE_PX)]
-    touching = {other: int(np.sum(beside == other + 1)) for other in others}
-    if any(touching.values()):
-        return max(touching, key=lambda other: touching[other])
-    return min(others, key=lambda other: gap(subject.item, scene.objects[other]))
-
-
-def is_drawable(scene: Scene, vocabulary: Vocabulary, hidden: int | None = None) -> bool:
-    """Whether no footprints overlap, and every object but `hidden` keeps as many visible pixels as the prior wants."""
-    upper = np.triu_indices(len(scene.objects), 1)
-    if len(scene.objects) > 1 and bool(np.any(pair_clearances(scene)[0][upper] < 0.0)):
-        return False
-    pixels = visible_pixels(scene, vocabulary)
-    return all(n >= MIN_PIXELS for i, n in enumerate(pixels) if i != hidden)
-
-
-def _visible(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> list[Dosed | None]:
-    """The object's neighbor is led around it, from where it is to before it, or to beside it.
-
-    Of several places that give a share, the one nearest to where the neighbor is.
-    """
-    other = neighbor(subject, vocabulary)
-    if other is None:
-        return [None] * len(doses)
-    alone = id_map(replace(subject.scene, objects=(subject.item,)), vocabulary) > 0
-    found, turn_to = _around(subject, other)
-
-    def share(angle: float) -> float | None:
-        scene = turn_to(angle)
-        if not is_drawable(scene, vocabulary, hidden=subject.misread):
-            return None
-        return _share(Subject(scene, subject.misread), alone, vocabulary)
-
-    angles = sorted({found, *np.linspace(0.0, max(found, WIDEST), TURNS).tolist()})
-    tried = [(angle, value) for angle in angles if (value := share(angle)) is not None]
-    brackets = sorted(pairwise(tried), key=lambda pair: min(abs(angle - found) for angle, _ in pair))
-
-    def dosed(wanted: float) -> Dosed | None:
-        places = list(tried)
-        for first, last in brackets:
-            if (first[1] - wanted) * (last[1] - wanted) < 0:
-                places.append(_refined(share, wanted, first, last))
-                break
-        near = [place for place in places if abs(place[1] - wanted) <= TOLERANCE]
-        if not near:
-            return None
-        angle, value = min(near, key=lambda place: (abs(place[0] - found), place[0]))
-        return Dosed(turn_to(angle), subject.misread, value)
-
-    return [dosed(wanted) for wanted in doses]
-
-
-def _refined(
-    share: Callable[[float], float | None], wanted: float, first: tuple[float, float], last: tuple[float, float]
-) -> tuple[float, float]:  # fmt: skip
-    """The place (angle, share) between two whose share is nearest to the wanted one, by bisection."""
-    best = min(first, last, key=lambda place: abs(place[1] - wanted))
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (first[0] + last[0])
-        value = share(middle)
-        if value is None:
-            break
-        best = min(best, (middle, value), key=lambda place: abs(place[1] - wanted))
-        if (value - wanted) * (first[1] - wanted) > 0:
-            first = (middle, value)
-        else:
-            last = (middle, value)
-    return best
-
-
-def _around(subject: Subject, other: int) -> tuple[float, Callable[[float], Scene]]:
-    """The angle at which the other object stands, 0 being towards the camera, and the scene with it at an angle.
-
-    Its distance falls to the prior's smallest, or stays if it is nearer, from where it stands to before the object.
-    """
-    scene, item, hider = subject.scene, subject.item, subject.scene.objects[other]
-    x, y = POSITION[0] + scene.nuisances.camera[0], POSITION[1] + scene.nuisances.camera[1]
-    towards = math.atan2(y - item.y, x - item.x)
-    turned = math.atan2(hider.y - item.y, hider.x - item.x) - towards
-    turned = math.remainder(turned, math.tau)
-    side, found = math.copysign(1.0, turned), abs(turned)
-    far = math.hypot(hider.x - item.x, hider.y - item.y)
-    near = min(far, RADIUS[item.size] + RADIUS[hider.size] + MIN_GAP)
-
-    def turn_to(angle: float) -> Scene:
-        if angle == found:
-            return scene
-        distance = far if angle >= found else near + (far - near) * angle / found
-        at = towards + side * angle
-        return _placed(scene, other, item.x + distance * math.cos(at), item.y + distance * math.sin(at))
-
-    return found, turn_to
-
-
 def _distance(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> list[Dosed | None]:
     """The object is moved along the ground, away from the center of its neighbor, so that their gap grows by a dose."""
     scene, index = subject
@@ -227,9 +90,9 @@ def _distance(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) 
     if other is None:
         return [None] * len(doses)
     item, near = subject.item, scene.objects[other]
-    far = math.hypot(item.x - near.x, item.y - near.y)
+    far = hypot(item.x - near.x, item.y - near.y)
     x, y = (item.x - near.x) / far, (item.y - near.y) / far
-    rows = [Subject(_placed(scene, index, item.x + d * x, item.y + d * y), index) for d in doses]
+    rows = [Subject(placed(scene, index, item.x + d * x, item.y + d * y), index) for d in doses]
     return [
         Dosed(*row, gap(row.item, near) - gap(item, near)) if is_drawable(row.scene, vocabulary) else None
         for row in rows
@@ -258,10 +121,10 @@ def _size(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> l
         for each in {index, index if other is None else other} if times != 1.0 else ():
             was = scene.objects[each]
             by = at - 1.0
-            changed = _placed(changed, each, was.x + by * (item.x - x), was.y + by * (item.y - y))
+            changed = placed(changed, each, was.x + by * (item.x - x), was.y + by * (item.y - y))
         if other is None:
             return Dosed(changed, index, now / depth(at)) if is_drawable(changed, vocabulary) else None
-        (row,) = _visible(Subject(changed, index), (share,), vocabulary)
+        (row,) = at_visible_shares(Subject(changed, index), (share,), vocabulary)
         return row and row._replace(measured=now / depth(at))
 
     return [dosed(times) for times in doses]
@@ -318,31 +181,15 @@ def _light(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> 
     return [Dosed(row, index, dose) for row, dose in zip(rows, doses, strict=True)]
 
 
-def _share(subject: Subject, alone: Bools, vocabulary: Vocabulary) -> float:
-    return int(visible_pixels(subject.scene, vocabulary)[subject.misread]) / max(1, int(alone.sum()))
-
-
-def _placed(scene: Scene, index: int, x: float, y: float) -> Scene:
-    moved = replace(scene.objects[index], x=x, y=y)
-    return replace(scene, objects=(*scene.objects[:index], moved, *scene.objects[index + 1 :]))
-
-
-def _grown(mask: Bools, pixels: int) -> Bools:
-    from scipy.ndimage import binary_dilation
-
-    grown: Bools = binary_dilation(mask, iterations=pixels)
-    return grown
-
-
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         Quantity(
             "visible", "visible share of the object", ".0%", "{} visible",
-            tuple(k / 10 for k in range(11)), 0.0, 1.0, _visible,
+            tuple(k / 10 for k in range(11)), 0.0, 1.0, at_visible_shares,
         ),
         Quantity(
-            "distance", "moved away from its neighbor, Blender units", ".2f", "{} units farther away",
+            "distance", "moved away from its neighbor, Blender units", "z.2f", "{} units farther away",
             (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8), -2.0, 5.0, _distance,
         ),
         Quantity(
@@ -358,7 +205,7 @@ QUANTITIES = {
             tuple(map(float, range(11))), 0, 1000, _noise, is_whole=True, is_ordered=False,
         ),
         Quantity(
-            "light", "height of the key light, Blender units from the middle", "+.1f", "key light at {} units",
+            "light", "key-light height, Blender units", "+z.1f", "{} units of key-light height",
             tuple(k / 10 for k in range(-8, 9, 2)), -1.0, 1.0, _light,
         ),
     )

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trex.curves.curve import Curve
-from trex.curves.words import SHARES
+from trex.curves.curve import SHARES, Curve
 from trex.inference.statistics.dose_response import HALF
 from trex.pages.figures import COLORS, INK, axes_of, styled, svg_of
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from trex.curves.curve import Curve, CurveScene, Point
-from trex.curves.doses import Dosed, Subject, quantity_named
+from trex.curves.doses import quantity_named
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.stored import read_curve, write_curve
+from trex.curves.subject import Dosed, Subject
 from trex.explain.causes import explained_results
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.foundation.errors import InputError, RunError
@@ -37,7 +38,10 @@ def measured(
     scored as the run scores its draws.
     """
     make, vocabulary = quantity_named(wanted.over).make, scores.world.plan.vocabulary
-    rows = [make(subject, wanted.doses, vocabulary) for subject in subjects]
+    rows = []
+    for done, subject in enumerate(subjects):
+        progress("scenes changed", done, len(subjects))
+        rows.append(make(subject, wanted.doses, vocabulary))
     draws = [_draws(dosed.scene, wanted.draws) for row in rows for dosed in row if dosed is not None]
     scored = iter(_scored(scores, [draw for each in draws for draw in each], progress))
 
@@ -63,7 +67,7 @@ def curve_of_run(
     """
     doses = quantity_named(options.over).chosen(options.doses, options.at)
     with open_run(path, for_writing=True) as folder:
-        pairs = misread_objects(folder, _hits(folder, options), options)
+        pairs = misread_objects(folder, _hits(folder, options), options, progress)
         wanted = Curve(
             options.over,
             doses,

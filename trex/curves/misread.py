@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from trex.clevr_models.interface.bound import AsksMany
-from trex.curves.doses import Subject
 from trex.curves.options import CurveOptions
+from trex.curves.subject import Subject
 from trex.explain.stored import read_explanations
 from trex.families.trace import trace
 from trex.foundation.errors import InputError
+from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
@@ -24,7 +25,7 @@ from trex.worlds.world import open_model
 
 
 def misread_objects(
-    folder: RunFolder, hits: Sequence[Hit], options: CurveOptions
+    folder: RunFolder, hits: Sequence[Hit], options: CurveOptions, progress: Progress = silent
 ) -> list[tuple[Hit, Subject]]:
     """The hits whose misread object is known, with its index; InputError if none is, or if a given one is not there.
 
@@ -40,7 +41,7 @@ def misread_objects(
         ]
         indices = [
             chief if traced is None else traced
-            for traced, chief in zip(_traced(folder, hits), chiefs, strict=True)
+            for traced, chief in zip(_traced(folder, hits, progress), chiefs, strict=True)
         ]
     found = [
         (hit, Subject(hit.record.scene, index))
@@ -68,7 +69,7 @@ def _given(hits: Sequence[Hit], options: CurveOptions) -> list[int | None]:
     return list(options.object)
 
 
-def _traced(folder: RunFolder, hits: Sequence[Hit]) -> list[int | None]:
+def _traced(folder: RunFolder, hits: Sequence[Hit], progress: Progress) -> list[int | None]:
     """The object whose misreading explains the answer to each hit; None where nothing tells.
 
     Of several misreadings, the one that explains the answer to the run's question, else the strongest of an object.
@@ -79,7 +80,8 @@ def _traced(folder: RunFolder, hits: Sequence[Hit]) -> list[int | None]:
     if not isinstance(model, AsksMany):
         return [None] * len(hits)
     found: list[int | None] = []
-    for hit in hits:
+    for done, hit in enumerate(hits):
+        progress("hits traced", done, len(hits), "asking the model about each picture")
         image = read_picture(folder, hit.record.picture)[0].astype(np.float32) / np.float32(255.0)
         facts = facts_of(hit.record.scene, manifest.vocabulary)
         rng = np.random.default_rng(int(scene_id(facts.scene)[:16], 16))

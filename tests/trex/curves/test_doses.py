@@ -10,15 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from trex.curves.doses import (
-    QUANTITIES,
-    Dosed,
-    Subject,
-    is_drawable,
-    neighbor,
-    quantity_named,
-    visible_share,
-)
+from trex.curves.doses import QUANTITIES, quantity_named
+from trex.curves.subject import Dosed, Subject, is_drawable, neighbor, visible_share
 from trex.foundation.errors import InputError
 from trex.scenes.graph import facts_of, gap
 from trex.scenes.prior import ScenePrior

@@ -15,9 +15,9 @@ from tests.trex.curves.test_doses import subjects
 from tests.worlds.explained_worlds import CodedRenderer, coded_run
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.curves.curve import Curve
-from trex.curves.doses import QUANTITIES, Dosed, Subject, neighbor, quantity_named, visible_share
+from trex.curves.doses import QUANTITIES, quantity_named
 from trex.curves.measure import measured
-from trex.curves.words import headline
+from trex.curves.subject import Dosed, Subject, neighbor, visible_share
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.vocabulary import CLEVR, Vocabulary
@@ -85,7 +85,7 @@ def test_the_threshold_is_found_within_five_points(n_doses: int, within: float, 
         assert {point.share for point in curve.columns[k]} <= {0.0, 1.0}
     assert re.fullmatch(
         r"From \d\d% visible on the model is right \(95% CI 5\d–[67]\d%\); below that it is wrong.",
-        headline(curve),
+        curve.headline,
     )
 
 
@@ -109,4 +109,4 @@ def test_a_threshold_is_not_claimed_of_few_scenes(tmp_path: Path) -> None:
     """Four scenes cannot show one, whatever they say: the headline does not claim it."""
     curve = curve_over_visible(tmp_path, 4, (0.4, 0.8))
     assert curve.means == [1.0, 0.0]
-    assert headline(curve).startswith("No threshold is shown: 4 scenes are too few")
+    assert curve.headline.startswith("No threshold is shown: 4 scenes are too few")

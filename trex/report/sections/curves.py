@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from trex.curves.curve import Curve
 from trex.curves.figure import figure
 from trex.curves.stored import read_curves
-from trex.curves.words import caveats, dose_table, evidence, headline, scene_table
+from trex.curves.tables import dose_table, scene_table
 from trex.report.context import ReportContext
 from trex.report.section import Section, template_file
 
@@ -20,9 +20,9 @@ def curves(context: ReportContext) -> Mapping[str, object] | None:
 
 def _view(curve: Curve) -> dict[str, object]:
     return {
-        "headline": headline(curve),
-        "evidence": evidence(curve),
-        "caveats": caveats(curve),
+        "headline": curve.headline,
+        "evidence": curve.details[0],
+        "caveats": curve.details[1:],
         "svg": figure(curve),
         "has_threshold": curve.threshold.is_crossed,
         "name": curve.name,
