@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trex.explain.causes import explained_results
@@ -20,9 +20,11 @@ from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
+from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.search.results_json import to_json
 from trex.trials.confirmation import Confirmation, read_confirmations
+from trex.trials.holds import Holds, holds_of
 from trex.worlds.latents import SCENES, Latent
 from trex.worlds.world import World
 
@@ -41,6 +43,7 @@ class Outcome:
     report: Path
     confirmations: tuple[Confirmation, ...] = ()
     verdicts: tuple[Ruling, ...] = ()
+    holds: Holds = field(default_factory=Holds)  # of the scenes that the page shows first
 
     def document(self) -> dict[str, object]:
         """All that `findings.json` says, the places and the verdicts."""
@@ -74,7 +77,8 @@ class Outcome:
         lines.append(f"{capitalized(how_often_words(manifest, results))}.")
         lines += [f"  {sentence}" for sentence in family_sentences(results)]
         again = stays(self.confirmations) if results.found else ""
-        sentences = (f"{capitalized(again)}." if again else "", results.control, *results.remarks)
+        further = self.holds.sentence(), f"{capitalized(again)}." if again else ""
+        sentences = (*further, results.control, *results.remarks)
         lines += [sentence for sentence in sentences if sentence]
         return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])
 
@@ -82,10 +86,12 @@ class Outcome:
 def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
     results = explained_results(folder, records)
-    folder.write(FINDINGS, to_json(results))
+    holds = holds_of(folder, results.found[:MAX_LARGE])
+    folder.write(FINDINGS, to_json(results, {"holds": holds.document()}))
     files = _write_found_scenes(folder, results.found)
     report = write_report(folder, results, files)
-    return Outcome(folder.path, folder.manifest, results, report, tuple(read_confirmations(folder)))
+    confirmations = tuple(read_confirmations(folder))
+    return Outcome(folder.path, folder.manifest, results, report, confirmations, holds=holds)
 
 
 def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:

@@ -19,6 +19,8 @@ from trex.search.render_speed import LARGE, MAX_LARGE
 from trex.trials.confirm import confirm_open
 from trex.trials.confirmation import read_confirmation
 from trex.trials.hits import has_misses, keep_misses, stored_hits
+from trex.trials.holds import STEP as HOLDS
+from trex.trials.holds import measure_holds
 from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import SCENES
 from trex.worlds.world import FAKE
@@ -28,7 +30,9 @@ NO_LARGE = "--no-large skips this"  # the command line's hint
 
 def large_progress(progress: Progress, hint: str = "") -> Progress:
     """Shows how many scenes are rendered large, and the `hint` to skip this."""
-    return lambda step, done, total, *facts: progress("large pictures for the page", done, total, hint)
+    return lambda step, done, total, *facts: progress(
+        step if step == HOLDS else "large pictures for the page", done, total, hint
+    )
 
 
 class PagePictures(NamedTuple):
@@ -78,7 +82,9 @@ def _has_large(folder: RunFolder, top: int) -> bool:
 
 def _render_missing(folder: RunFolder, done: Outcome, pictures: PagePictures) -> bool:
     if done.results.found:
-        return pictures.large and render_large(folder, MAX_LARGE, pictures.progress)
+        is_new = pictures.large and render_large(folder, MAX_LARGE, pictures.progress)
+        shown = done.results.found[:MAX_LARGE] if pictures.large else ()
+        return measure_holds(folder, shown, pictures.progress) or is_new
     if has_misses(folder, done.results.nearest):
         return False
     keep_misses(folder, done.results.nearest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from trex.families.family import Family
 from trex.search.hit import Hit
@@ -11,8 +12,8 @@ from trex.search.results import Results
 from trex.worlds.latents import to_fields
 
 
-def to_json(results: Results) -> str:
-    """The results as JSON."""
+def to_json(results: Results, further: Mapping[str, object] = MappingProxyType({})) -> str:
+    """The results as JSON, with further values under keys of their own."""
     how = results.how_often
     data: Mapping[str, object] = {
         "ending": results.ending,
@@ -32,6 +33,7 @@ def to_json(results: Results) -> str:
         "sources": results.families.source_count,
         "found": [_scene_json(results, place) for place in range(len(results.found))],
         "fragile": [_hit_json(hit) for hit in results.fragile],
+        **further,
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
 

@@ -30,7 +30,9 @@ from trex.runs.record import Record
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import headline, how_often_words
+from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
+from trex.trials.holds import Holds, holds_of
 from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import Latent
 from trex.worlds.registry import model_shown
@@ -90,6 +92,12 @@ class Run:
     def hits(self) -> tuple[Hit, ...]:
         """The distinct hits, most confident first."""
         return tuple(replace(hit, run=self.path) for hit in self.results.found)
+
+    @property
+    def holds(self) -> Holds:
+        """How far the finding holds: shares under new noise, at reference quality and from other viewpoints."""
+        with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
+            return holds_of(folder, self.results.found[:MAX_LARGE])
 
     @property
     def rate(self) -> Proportion:

@@ -62,7 +62,7 @@ def fragile_words(manifest: Manifest, results: Results) -> str:
         return f"no hit was fragile under {draws}"
     words = (
         f"{lost or 'none'} of {counted(kept + lost, 'distinct hit')} {'was' if lost == 1 else 'were'} fragile: "
-        f"outside the level set under {draws}"
+        f"outside the level set, or at its edge, under {draws}"
     )
     if failed == lost:
         return words
