@@ -7,9 +7,8 @@
 Searches without pictures: a scene is a normal number, a hit one beyond the edge, and its cheap score correlates with it
 (`tests.simulations.sampled_banks`). The decisions are those of a search: whether the target is common, whether the
 first sample is enough, and whether another look chooses again; `tests/benchmarks/test_rates.py` compares them with
-those of `trex.search.sampling`. A search ends at `stop` hits, or runs to its end (0). Each search gives the interval
-without a spread sample, with one by the same permanent random numbers, and with one by others (`search.seed` is not
-`bank_seed`).
+those of `trex.search.sampling`. A search ends at `stop` hits, or runs to its end (0). Each gives an interval without a
+spread sample, and with two.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ SPREADS = (500, 1000)
 FIRST = 100  # prior scenes, as a query has them by default
 REPEATS = 1000
 FACTOR = 4.0  # both ends of an interval lie within this factor of the rate
-OTHER = 1 << 40  # added to a seed: that of the bank if it is another one
+SPREADING = 1 << 40  # added to a seed, for the numbers of a spread sample
 SEED = 4_242
 Flags = NDArray[np.bool_]
 
@@ -186,12 +185,11 @@ def _correlation(a: Floats, b: Floats) -> float:
 def designs(first: Selection, cell: Cell, seed: int) -> Iterator[tuple[str, Selection]]:
     """What a search reports without a spread sample, and with each of several."""
     yield "own", first
-    for m, is_one_draw in product(SPREADS, (True, False)):
+    for m in SPREADS:
         if m < cell.bank:
             share = spread_share(m, cell.bank)
-            spread = np.flatnonzero(numbers_of(seed + (0 if is_one_draw else OTHER), cell.bank) < share)
-            name = f"{m} spread" if is_one_draw else f"{m} spread, other seed"
-            yield name, with_spread(first, spread.tolist(), share, is_one_draw=is_one_draw)
+            spread = np.flatnonzero(numbers_of(seed + SPREADING, cell.bank) < share)
+            yield f"{m} spread", with_spread(first, spread.tolist(), share)
 
 
 class Sums(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError
-from trex.inference.rng import SECOND_PHASE_STREAM, stream
+from trex.inference.rng import SECOND_PHASE_STREAM, SPREAD_STREAM, stream
 from trex.inference.statistics.proportion import MAX_RELATIVE_ERROR, Interval
 from trex.inference.statistics.weighted import is_most, weighted_interval
 from trex.inference.types import Floats
@@ -78,12 +78,14 @@ def design(seed: int, cheap_scores: Floats, n_second: int, uniform_share: float 
     probability falls as n_second grows, so a larger n_second only adds members.
     """
     inclusion = inclusion_probabilities(cheap_scores, n_second, uniform_share)
-    return Selection(np.flatnonzero(own_numbers(seed, inclusion.size) < inclusion), inclusion)
+    return Selection(
+        np.flatnonzero(own_numbers(seed, SECOND_PHASE_STREAM, inclusion.size) < inclusion), inclusion
+    )
 
 
-def own_numbers(seed: int, n: int) -> Floats:
-    """(n,) in [0, 1): the permanent random number of each member, a function of seed and index alone."""
-    return np.array([stream(seed, SECOND_PHASE_STREAM, i).random() for i in range(n)])
+def own_numbers(seed: int, kind: int, n: int) -> Floats:
+    """(n,) in [0, 1): the permanent random number of each member for one kind of selection."""
+    return np.array([stream(seed, kind, i).random() for i in range(n)])
 
 
 def spread_share(m: int, n: int) -> float:
@@ -94,22 +96,21 @@ def spread_share(m: int, n: int) -> float:
 
 
 def spread_members(seed: int, m: int, n: int) -> list[int]:
-    """The members of a spread sample: those whose permanent random number is below m / n, by that number.
+    """The members of a spread sample: those with a permanent random number below m / n, the lowest first.
 
     About m of n, the same for every question and model. A larger m only adds members, at the end.
     """
-    own = own_numbers(seed, n)
+    own = own_numbers(seed, SPREAD_STREAM, n)
     return [int(i) for i in np.argsort(own, kind="stable") if own[i] < spread_share(m, n)]
 
 
-def with_spread(first: Selection, spread: Sequence[int], share: float, *, is_one_draw: bool) -> Selection:
-    """The selection of what is in the first one or in a spread sample that has every member with this probability.
+def with_spread(first: Selection, spread: Sequence[int], share: float) -> Selection:
+    """The selection of what is in the first one, or in a spread sample that has every member with this probability.
 
-    `is_one_draw`: both compare the same permanent random numbers, so that one contains the other; otherwise they are
-    independent. Either way a member is weighted by the probability of being in at least one of them.
+    The two are independent, and a member is weighted by the probability of being in at least one of them. With one
+    random number for both, the smaller sample would be a part of the larger: fewer pictures, but wider intervals.
     """
-    p = first.inclusion
-    either = np.maximum(p, share) if is_one_draw else 1.0 - (1.0 - p) * (1.0 - share)
+    either = 1.0 - (1.0 - first.inclusion) * (1.0 - share)
     return Selection(np.union1d(first.members, np.array(spread, dtype=np.intp)), either)
 
 

@@ -77,7 +77,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     return found
 
 
-@pytest.mark.parametrize("name", ["chains", "control", "surrogate", "second sample"])
+@pytest.mark.parametrize("name", ["chains", "control", "surrogate", "spread", "second sample"])
 def test_no_two_parts_of_a_search_open_the_same_stream(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ RECORDED = {
     "bank": "2f2182e2e4609ded684b41db75316b86ff453dd92d0e95f0fc1c8772ba08f123",
     "second sample": "2cc81d45864223ff393c57f82d108a4559f723a0bfab83e557cfd3662d241f70",
     "surrogate": "8c6f153158eca85568261bbd626c24e17c848f3327e890afa3a94c53d56e596a",
-    "spread": "af29132920db99af2334c788319be45c0ece74e812cf18181426ef58e9ff11fd",
+    "spread": "aceee18ef23b09891c68b49fd284b4491a1aa9bd22e924db1554a9df9988d1ea",
     "noise draws": "2d77a8d31d29c3a86a5ea7fda91446eb7de7d269b4e59ffa472044c3b6a9ecee",
     "fragile": "f3fa8c4d808846ef729cde355b70a97dc6c9b759de9ccf0db8a58b1e5151ae30",
 }

@@ -17,6 +17,7 @@ from tests.worlds import grainy_models
 from trex.commands.results.run import open_run
 from trex.families.relatives import Families
 from trex.finding.conclude import Outcome
+from trex.inference.statistics.how_often import rate_words
 from trex.report.calibration import calibration_view
 from trex.runs.draw_log import read_draws
 from trex.runs.record import FRESH, NOISE, PRIOR
@@ -52,7 +53,8 @@ def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: O
     says = headline(grainy.manifest, results)
     assert says.startswith(f"{kept} distinct scene") and "survive" in says and says in page
     often = how_often_words(grainy.manifest, results)
-    assert "at preset fake (120×80) it happens in " in often and results.how_often.rate.detail in often
+    words = rate_words(results.how_often.rate, "scenes")
+    assert f"at preset fake (120×80) it happens in {words}" in often
     assert (
         f"{lost} of {kept + lost} distinct hits were fragile: outside the level set, or at its edge, under 2 fresh"
         in often

@@ -28,6 +28,7 @@ from tests.worlds import grainy_models
 from trex.commands.results.run import open_run as opened
 from trex.finding.conclude import Outcome
 from trex.foundation.errors import InputError
+from trex.inference.rng import SECOND_PHASE_STREAM, SPREAD_STREAM
 from trex.inference.statistics.how_often import Part, SampledRate, rate_of, rate_words
 from trex.inference.statistics.proportion import Interval, Proportion
 from trex.inference.statistics.two_phase import (
@@ -126,13 +127,13 @@ def test_the_draws_of_before_come_first_and_the_rest_of_the_sample_after_them(
 
 @pytest.mark.parametrize("bank_seed", [0, 3])
 def test_the_rate_is_the_two_phase_estimate_of_both_samples(bank_seed: int, runs: Runs) -> None:
-    """Planted bugs: the chance to be in the first sample alone; one draw for two."""
+    """Planted bugs: the chance to be in the first sample alone; the larger of the two chances."""
     done = runs[bank_seed, M]
     bank, sample = rows(done, BANK_PHASE), done.results.sample
     first = inclusion_probabilities(np.array([row.log_weight for row in bank]), 30)
     q = M / N
-    either = np.maximum(first, q) if bank_seed == 0 else first + q - first * q
-    chosen = (own_numbers(0, N) < first) | (own_numbers(bank_seed, N) < q)
+    either = first + q - first * q
+    chosen = (own_numbers(0, SECOND_PHASE_STREAM, N) < first) | (own_numbers(bank_seed, SPREAD_STREAM, N) < q)
     known, selection = sample.counted
     assert selection.members.tolist() == np.flatnonzero(chosen).tolist()
     assert selection.inclusion == pytest.approx(either)
@@ -302,7 +303,9 @@ def test_the_output_says_what_500_scenes_would_cost_and_give(runs: Runs) -> None
     (words,) = spread_remarks(done.manifest.model_copy(update={"query": query}), wide)
     hits = np.array([float(done.manifest.target.is_hit(draw.state.log_probs)) for draw in sample.draws])
     now = estimate(wide.selection, hits, SAMPLED_LEVEL).interval.high
-    then = estimate(Selection(wide.selection.members, np.full(1000, 0.5)), hits, SAMPLED_LEVEL).interval.high
+    then = estimate(
+        Selection(wide.selection.members, np.full(1000, 0.525)), hits, SAMPLED_LEVEL
+    ).interval.high
     assert f"as high as {100 * now:.1f}%" in words and f"end at {100 * then:.1f}%" in words
     assert "20 min on two cores" in words and words.endswith(
         f"{done.manifest.command} --set search.spread=500"

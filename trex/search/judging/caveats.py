@@ -64,7 +64,7 @@ def spread_remarks(manifest: Manifest, sample: PriorSample) -> tuple[str, ...]:
         return ()
     seconds = spread_s(query, m)
     hits = np.array([float(manifest.target.is_hit(draw.state.log_probs)) for draw in sample.draws])
-    wider = with_spread(selection, (), spread_share(m, selection.n), is_one_draw=True)
+    wider = with_spread(selection, (), spread_share(m, selection.n))
     now, then = (estimate(each, hits, sample.how_often.level).interval.high for each in (selection, wider))
     if seconds is None or then > now / 2:
         return ()

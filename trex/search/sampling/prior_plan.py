@@ -183,10 +183,8 @@ class PriorPlan:
         if not self.spread or len(more) < len(missing):
             return sample
         there = {**self._there(draws), **dict(zip(missing, more, strict=False))}
-        options = self.options
-        share = spread_share(options.spread or 0, len(self.bank))
-        is_one_draw = options.seed == options.bank_seed
-        selection = with_spread(sample.selection, self.spread, share, is_one_draw=is_one_draw)
+        share = spread_share(self.options.spread or 0, len(self.bank))
+        selection = with_spread(sample.selection, self.spread, share)
         ordered = tuple(there[member] for member in selection.members.tolist())
         how = how_often(ordered, selection, self.target, LEVEL if share == 1.0 else self._level)
         if isinstance(how.rate, SampledRate):
