@@ -11,6 +11,7 @@ import pytest
 from tests.references.draws import scored
 from trex.inference.statistics.budget import FURTHER_LEVEL, WANTED
 from trex.inference.statistics.how_often import SampledRate
+from trex.inference.statistics.two_phase import spread_members
 from trex.inference.statistics.verdict import conclude
 from trex.inference.targets import high_confidence, threshold
 from trex.inference.types import Draw
@@ -238,6 +239,36 @@ def test_the_first_scenes_of_a_sample_stand_for_those_before_the_first_that_is_m
     plan, draws = banked(0.5)
     sample = plan.sample(draws[:n])
     assert sample.selection.n == plan.members[n] and sample.selection.members.max() < sample.selection.n
+
+
+def test_a_spread_sample_waits_for_the_samples_own_scenes() -> None:
+    """Planted bugs: a spread sample of which nothing is missing, beside a sample of which something is; prior draws of
+    another look's sample taken for members of this one.
+    """
+    plan, draws = banked(0.5)
+
+    def seed_of(members: Sequence[int]) -> int:
+        """A bank's seed whose spread sample is one or some of these."""
+        return next(
+            k
+            for k in range(9999)
+            if {*spread_members(k, 1, 400)} and {*spread_members(k, 1, 400)} <= {*members}
+        )
+
+    plan, draws = banked(0.5, spread=1, bank_seed=seed_of(plan.members[:20]))
+    few = plan.sample(draws[:20])
+    assert few.selection.n < 400 and plan.widened(few, draws[:20], []) is few
+    first = draws[: plan.n_initial]
+    wide = plan.widened(plan.sample(first), first, [])
+    assert wide.selection.n == 400 and np.all(wide.selection.inclusion > plan.initial.inclusion - 1e-12)
+    assert wide.selection.inclusion.min() > plan.initial.inclusion.min()
+    later = seed_of(plan.members[plan.n_initial :])
+    plan, draws = banked(0.0, spread=1, bank_seed=later)
+    assert plan.n_wanted(draws) == plan.n_initial < len(draws), "the other draws are none of this sample"
+    assert (
+        plan.spread_latents(draws)
+        and len(plan.widened(plan.sample(draws), draws, []).draws) == plan.n_initial
+    )
 
 
 SURE = high_confidence(("a", "b"), "a")

@@ -169,7 +169,7 @@ class PriorPlan:
         return {index: self.bank[member].z for index, member in enumerate(self._missing(draws))}
 
     def _missing(self, draws: Sequence[Draw[Latent]]) -> list[int]:
-        there = self._there(draws)
+        there = self._there(draws[: self.n_wanted(draws)])  # further ones are of another look's sample
         return [member for member in self.spread if member not in there]
 
     def widened(
@@ -177,11 +177,11 @@ class PriorPlan:
     ) -> PriorSample:
         """The search's own sample together with the spread sample, whose other draws are `more`, by index.
 
-        The same sample if there is no spread sample, or if it is not complete.
+        The same sample if there is no spread sample, or if either is not complete.
         """
-        missing = self._missing(draws)
-        if not self.spread or len(more) < len(missing):
+        if not self.spread or len(draws) < self.n_initial or len(more) < len(self._missing(draws)):
             return sample
+        missing = self._missing(draws)
         there = {**self._there(draws), **dict(zip(missing, more, strict=False))}
         share = spread_share(self.options.spread or 0, len(self.bank))
         selection = with_spread(sample.selection, self.spread, share)
