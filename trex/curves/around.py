@@ -22,13 +22,18 @@ WIDEST = math.radians(110.0)  # from the direction of the camera: beside the obj
 
 
 def at_visible_shares(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> list[Dosed | None]:
-    """The object's neighbor is led around it, from where it is to before it, or to beside it.
-
-    Of several places that give a share, the one nearest to where the neighbor is.
-    """
+    """The object's neighbor is led around it until these shares of the object are visible."""
     other = neighbor(subject, vocabulary)
-    if other is None:
-        return [None] * len(doses)
+    return [None] * len(doses) if other is None else led_around(subject, other, doses, vocabulary)
+
+
+def led_around(
+    subject: Subject, other: int, shares: Sequence[float], vocabulary: Vocabulary
+) -> list[Dosed | None]:
+    """The other object led around the misread one, from where it is to before it, or to beside it.
+
+    Of several places that give a share, the one nearest to where the other object is.
+    """
     found, turn_to = _around(subject, other)
 
     def share(angle: float) -> float | None:
@@ -53,7 +58,7 @@ def at_visible_shares(subject: Subject, doses: Sequence[float], vocabulary: Voca
         angle, value = min(near, key=lambda place: (abs(place[0] - found), place[0]))
         return Dosed(turn_to(angle), subject.misread, value)
 
-    return [dosed(wanted) for wanted in doses]
+    return [dosed(wanted) for wanted in shares]
 
 
 def _refined(

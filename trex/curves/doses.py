@@ -14,7 +14,7 @@ from math import hypot
 
 import numpy as np
 
-from trex.curves.around import at_visible_shares
+from trex.curves.around import at_visible_shares, led_around
 from trex.curves.subject import Dosed, Subject, is_drawable, neighbor, placed, visible_share
 from trex.foundation.errors import InputError, unknown
 from trex.scenes.camera import POSITION, project
@@ -124,7 +124,7 @@ def _size(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> l
             changed = placed(changed, each, was.x + by * (item.x - x), was.y + by * (item.y - y))
         if other is None:
             return Dosed(changed, index, now / depth(at)) if is_drawable(changed, vocabulary) else None
-        (row,) = at_visible_shares(Subject(changed, index), (share,), vocabulary)
+        (row,) = led_around(Subject(changed, index), other, (share,), vocabulary)
         return row and row._replace(measured=now / depth(at))
 
     return [dosed(times) for times in doses]
