@@ -21,17 +21,16 @@ from trex.scenes.describe import object_words
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
 from trex.scenes.graph import Facts
 from trex.scenes.noise import fresh_draws
-from trex.scenes.prior import draw_nuisances
 from trex.scenes.questions.families import FAMILIES, SceneQuestion
 from trex.scenes.questions.programs import InvalidProgram, execute
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import is_valid
+from trex.scenes.views import other_views
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import Rows
 from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely
-TRIES = 20  # other lights and cameras, until one leaves the scene valid
 Wrong = tuple[Mistake, SceneQuestion]
 TRIED = 8  # changes of one scene that are rendered, at most
 NOISES = 2  # noise seeds under which the model must be right after a change
@@ -137,10 +136,9 @@ class Confirmer:
         )
 
     def _other_nuisances(self, scene: Scene, number: int) -> Scene:
-        """The objects under other lights and another camera; the scene itself where none of a few draws is valid."""
+        """The objects under other lights and another camera; the scene itself if no draw of them is valid."""
         rng = stream(self.asker.seed, AUDIT_STREAM, NUISANCES, number)
-        draws = (replace(scene, nuisances=draw_nuisances(rng)) for _ in range(TRIES))
-        return next((draw for draw in draws if is_valid(draw, self.asker.vocabulary)), scene)
+        return next(iter(other_views(rng, scene, 1, self.asker.vocabulary).scenes), scene)
 
     def _stay(
         self,

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from trex.foundation.words import rough_span
 from trex.query.question import named_answers
 from trex.query.schema import Query
-from trex.search.render_speed import Duration, estimate, large_s, most_large
+from trex.search.render_speed import MAX_LARGE, Duration, estimate, large_s, most_large
 from trex.search.sampling.budget import most_pictures
+from trex.trials.holds import pictures_again
+from trex.worlds.latents import SCENES
 from trex.worlds.registry import model_shown
 from trex.worlds.world import Plan
 
@@ -22,7 +24,8 @@ class QueryCheck:
     the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
     `takes` is an upper bound on their time, None if it is unknown. `control_at_most` and `control_cheap_at_most` count
     the further ones of the positive control that a search makes if it finds nothing, `large_at_most` the large pictures
-    of hits that `trex find` then renders for the page. `notes`: what to know before a search, such as a model that
+    of hits that `trex find` then renders for the page, `again_at_most` the pictures that say how far they hold, which
+    take `again_takes`. `notes`: what to know before a search, such as a model that
     gives no answers.
     """
 
@@ -39,6 +42,8 @@ class QueryCheck:
     control_cheap_at_most: int
     takes: Duration | None
     large_at_most: int = 0
+    again_at_most: int = 0
+    again_takes: Duration | None = None
     notes: tuple[str, ...] = ()
     name: str = ""  # the file of the query, if it has one
 
@@ -65,12 +70,15 @@ class QueryCheck:
     def _time(self) -> str:
         """The durations of the search and of the large pictures, in words."""
         time = f"at most {self.takes.sentence()}" if self.takes else "unknown: no such query has run yet"
-        if not self.large_at_most:
-            return time
-        more = f"about {rough_span(self.large_seconds_at_most)} more"
-        return (
-            f"{time}; large pictures of up to {self.large_at_most} hits take {more} (--no-large skips them)"
-        )
+        parts = []
+        if self.large_at_most:
+            more = f"about {rough_span(self.large_seconds_at_most)} more"
+            parts.append(f"large pictures of up to {self.large_at_most} hits take {more}")
+        if self.again_takes:
+            more = f"about {rough_span(self.again_takes.seconds)} more"
+            parts.append(f"{self.again_at_most} pictures of how far they hold take {more}")
+        skip = " (--no-large skips them)" if parts else ""
+        return f"{'; '.join((time, *parts))}{skip}"
 
     def __repr__(self) -> str:
         """The question, the kind of target and the bounds on one line; `str` has everything."""
@@ -106,13 +114,16 @@ class QueryCheck:
             "seconds_at_most_about": self.seconds_at_most,
             "large_at_most": self.large_at_most,
             "large_seconds_at_most_about": self.large_seconds_at_most,
+            "again_at_most": self.again_at_most,
+            "again_seconds_at_most_about": self.again_takes.seconds if self.again_takes else None,
             "warnings": self.notes,
         }
 
 
 def check_plan(plan: Plan, name: str = "") -> QueryCheck:
     """The description of a plan, of the query in the file of this name."""
-    most = most_pictures(plan.query)
+    most, is_scenes = most_pictures(plan.query), plan.world.form is SCENES
+    again = MAX_LARGE * pictures_again(plan.query.render) if is_scenes else 0
     return QueryCheck(
         query=plan.query,
         question=plan.question.text,
@@ -127,6 +138,8 @@ def check_plan(plan: Plan, name: str = "") -> QueryCheck:
         control_cheap_at_most=most.control_cheap,
         takes=estimate(plan.query, most.deciding, most.cheap, most.cheap_cpu_s),
         large_at_most=most_large(plan),
+        again_at_most=again,
+        again_takes=estimate(plan.query, again) if again else None,
         notes=plan.notes,
         name=name,
     )

@@ -20,6 +20,7 @@ from trex.foundation.progress import Progress
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion
+from trex.query.schema import RenderSection
 from trex.query.target import leaves_answer_open
 from trex.runs.folder import RunFolder
 from trex.runs.open_world import open_world
@@ -124,6 +125,11 @@ class Holds:
             for name, share in shares.items()
             if share
         }
+
+
+def pictures_again(render: RenderSection) -> int:
+    """The pictures that are rendered to say how far one scene holds."""
+    return NOISE * render.pictures + VIEWS * render.noise
 
 
 def measure_holds(folder: RunFolder, hits: Sequence[Hit], progress: Progress) -> bool:

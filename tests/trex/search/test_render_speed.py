@@ -14,6 +14,7 @@ from trex.query.schema import Query
 from trex.query.toml_file import parse_query
 from trex.search.render_speed import BESIDE_S, FILE, START_S, estimate, measured
 from trex.search.sampling.budget import most_pictures
+from trex.trials.holds import NOISE, VIEWS
 from trex.worlds.costs import CPU_S, inner_steps
 from trex.worlds.kernels import check_search
 from trex.worlds.looks import ladder
@@ -118,10 +119,22 @@ def test_check_counts_the_large_pictures_that_find_renders_by_default(tmp_path: 
     """Planted bug: most of the time of a short search was not in the estimate."""
     path = write_query(tmp_path, QUERY.replace('preset = "fake"', 'preset = "draft"'))
     text = trex("check", path).stdout
-    assert "; large pictures of up to 8 hits take about 45 s more (--no-large skips them)" in text
+    assert (
+        "; large pictures of up to 8 hits take about 45 s more; 112 pictures of how far they hold take"
+        in text
+    )
+    assert text.count("(--no-large skips them)") == 1
     data = json.loads(trex("check", path, "--json").stdout)
-    assert data["large_at_most"] == 8
+    assert data["large_at_most"] == 8 and data["again_at_most"] == 8 * (NOISE + VIEWS) == 112
+    assert data["again_seconds_at_most_about"] > 0
     assert data["large_seconds_at_most_about"] == pytest.approx(8 * (CPU_S["reference"] + BESIDE_S) + START_S)
+
+
+def test_views_and_noise_draws_are_counted_where_a_scene_is_rendered_again(tmp_path: Path) -> None:
+    """Planted bug: a viewpoint took as many viewpoints again."""
+    sets = ("--set", "render.noise=2", "--set", "render.views=3")
+    data = json.loads(trex("check", write_query(tmp_path), "--json", *sets).stdout)
+    assert data["again_at_most"] == 8 * (NOISE * 6 + VIEWS * 2)
 
 
 @pytest.mark.parametrize("preset", ["reference", "fake"])
