@@ -62,7 +62,7 @@ def farmed(folder: Path, overrides: Sequence[str], seed: int) -> bytes:
     return draws(place)
 
 
-@pytest.mark.parametrize("search", ["bank", "second sample", "surrogate", "spread", "fragile"])
+@pytest.mark.parametrize("search", ["bank", "second sample", "surrogate", "spread", "fragile", "noise draws"])
 @pytest.mark.parametrize("seed", range(3))
 def test_late_doubled_and_disordered_answers_change_no_byte(search: str, seed: int, tmp_path: Path) -> None:
     whole = draws(run(tmp_path, SEARCHES[search], "whole").folder)
