@@ -31,7 +31,10 @@ SEARCHES = {
         "answer=0",
     ],
     "control": ["answer=6", "target.width=1e-6", "search.prior_scenes=100"],
-    **{name: runs.SEARCHES[name] for name in ("bank", "second sample", "surrogate", "spread", "fragile", "noise draws")},
+    **{
+        name: runs.SEARCHES[name]
+        for name in ("bank", "second sample", "surrogate", "spread", "fragile", "noise draws")
+    },
 }
 Queries = Sequence[Sequence[str]]
 

@@ -13,7 +13,7 @@ from trex.search.sampling.budget import most_pictures
 from trex.trials.holds import pictures_again
 from trex.worlds.latents import SCENES
 from trex.worlds.registry import model_shown
-from trex.worlds.world import Plan
+from trex.worlds.world import FAKE, Plan
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,8 +122,9 @@ class QueryCheck:
 
 def check_plan(plan: Plan, name: str = "") -> QueryCheck:
     """The description of a plan, of the query in the file of this name."""
-    most, is_scenes = most_pictures(plan.query), plan.world.form is SCENES
-    again = MAX_LARGE * pictures_again(plan.query.render) if is_scenes else 0
+    render, is_scenes = plan.query.render, plan.world.form is SCENES
+    again = MAX_LARGE * pictures_again(render) if is_scenes and render.preset != FAKE else 0
+    most = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,
         question=plan.question.text,

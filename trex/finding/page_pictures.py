@@ -69,8 +69,12 @@ def render_large(folder: RunFolder, top: int, progress: Progress) -> bool:
 
 def may_be_larger(manifest: Manifest) -> bool:
     """Whether a run's scenes can be rendered larger than in its search."""
-    is_rendered = manifest.world.form is SCENES and manifest.query.render.preset != FAKE
-    return is_rendered and manifest.facts.size[0] < preset_named(LARGE).width
+    return _is_rendered(manifest) and manifest.facts.size[0] < preset_named(LARGE).width
+
+
+def _is_rendered(manifest: Manifest) -> bool:
+    """Whether Blender renders a run's scenes."""
+    return manifest.world.form is SCENES and manifest.query.render.preset != FAKE
 
 
 def _has_large(folder: RunFolder, top: int) -> bool:
@@ -83,7 +87,7 @@ def _has_large(folder: RunFolder, top: int) -> bool:
 def _render_missing(folder: RunFolder, done: Outcome, pictures: PagePictures) -> bool:
     if done.results.found:
         is_new = pictures.large and render_large(folder, MAX_LARGE, pictures.progress)
-        shown = done.results.found[:MAX_LARGE] if pictures.large else ()
+        shown = done.results.found[:MAX_LARGE] if pictures.large and _is_rendered(folder.manifest) else ()
         return measure_holds(folder, shown, pictures.progress) or is_new
     if has_misses(folder, done.results.nearest):
         return False

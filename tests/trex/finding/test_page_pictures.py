@@ -141,6 +141,20 @@ def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: P
     assert f"Rendered again at preset reference, {stays} of 3" in text and "stay in the level set.\n" in text
 
 
+def test_a_search_says_how_far_its_finding_holds_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_pictures, "_is_rendered", lambda _: True)
+    monkeypatch.setattr(page_pictures, "render_large", lambda *_: False)
+    query = write_query(tmp_path)
+    words = ("find", query, "--set", "search.steps=40", "--out", tmp_path / "run")
+    text = call(*words, "--no-large")
+    assert "Stays with" not in text and not (tmp_path / "run" / "holds.json").exists()
+    text = call(*words)  # the same search, resumed
+    assert "Stays with new render noise" in text and "from other viewpoints" in text
+    assert "Stays with new render noise" in (tmp_path / "run" / "report.html").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.blender
 def test_a_found_scene_is_rendered_once_more_large_when_the_search_is_over(tmp_path: Path) -> None:

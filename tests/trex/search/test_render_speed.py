@@ -133,14 +133,16 @@ def test_check_counts_the_large_pictures_that_find_renders_by_default(tmp_path: 
 def test_views_and_noise_draws_are_counted_where_a_scene_is_rendered_again(tmp_path: Path) -> None:
     """Planted bug: a viewpoint took as many viewpoints again."""
     sets = ("--set", "render.noise=2", "--set", "render.views=3")
-    data = json.loads(trex("check", write_query(tmp_path), "--json", *sets).stdout)
+    path = write_query(tmp_path, QUERY.replace('preset = "fake"', 'preset = "draft"'))
+    data = json.loads(trex("check", path, "--json", *sets).stdout)
     assert data["again_at_most"] == 8 * (NOISE * 6 + VIEWS * 2)
 
 
 @pytest.mark.parametrize("preset", ["reference", "fake"])
 def test_no_large_pictures_are_announced_that_are_never_rendered(tmp_path: Path, preset: str) -> None:
     path = write_query(tmp_path, QUERY.replace('preset = "fake"', f'preset = "{preset}"'))
-    assert "large pictures" not in trex("check", path).stdout
+    text = trex("check", path).stdout
+    assert "large pictures" not in text and ("how far they hold" in text) == (preset == "reference")
 
 
 def test_an_estimate_is_rounded_up_to_what_it_can_know() -> None:
