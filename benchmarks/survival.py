@@ -11,7 +11,7 @@ confidence of found scenes and of misses, and the hits of the prior sample that 
 
 `--keep DIR` writes the found scenes and the misses of each query and model to DIR, in CLEVR's format; `--kept DIR`
 takes them from there instead of searching. `--found-only` leaves the misses out. With `--confirm`, kept scenes
-count only if they are hits at the deciding look with the query's `noise` now, and survive as many fresh draws:
+count only if they are hits at the deciding look with the query's `noise` now, and stay under up to `fresh` draws:
 
     python -m benchmarks.survival queries/one_cube_without_cubes.toml --kept reproduce/measured/found --confirm \
         --set model.name=relation-network:original --set render.fresh=4 --look reference --found-only
@@ -31,7 +31,8 @@ import numpy as np
 
 from trex.finding.find import find_query
 from trex.finding.source import query_file
-from trex.inference.scoring import Scorer
+from trex.inference.scoring import Scorer, log_mean
+from trex.inference.statistics.staying import stays
 from trex.inference.targets.gaussian import GaussianTarget
 from trex.inference.types import Floats, Renderer
 from trex.pages.display import Display
@@ -41,10 +42,13 @@ from trex.runs.folder import open_run
 from trex.runs.open_world import open_world
 from trex.runs.record import BANK, Record
 from trex.scenes.clevr_format.scene_json import SceneRecord, read_scenes, write_scenes
-from trex.scenes.noise import fresh_draws, noise_draws
+from trex.scenes.noise import fresh_draws
 from trex.scenes.scene import Scene
+from trex.search.hits import BATCH
 from trex.search.progress import SearchProgress
 from trex.search.results import Results, read_results
+from trex.worlds.latents import Latent
+from trex.worlds.looks import deciding_scorer
 from trex.worlds.world import Plan, open_renderer
 
 DRAWS = 2  # times that each scene is asked again
@@ -137,19 +141,27 @@ def read_kept(place: Path, query: str, plan: Plan) -> Shown:
 
 
 def confirmed(scenes: Sequence[Scene], plan: Plan) -> list[Scene]:
-    """Those that are hits and survive fresh draws, as a search decides it: by means, at the deciding look."""
+    """Those that are hits and stay under fresh draws, as a search decides it, at the deciding look."""
     render = plan.query.render
     renderer = open_renderer(render, plan.vocabulary, plan.processes)
     try:
-        for draws, n in ((noise_draws, render.noise), (fresh_draws, render.fresh or 0)):
-            scorer = Scorer(renderer, plan.bound, draws=partial(draws, n=n))
-            scored = scorer.score(scenes)
-            scenes = [
-                scene for scene, row in zip(scenes, scored, strict=True) if plan.target.is_hit(row.log_probs)
-            ]
+        scorer = deciding_scorer(render, renderer, plan.bound, plan.vocabulary)
+        hits = [z for z in scenes if plan.target.is_hit(scorer.score([z])[0].log_probs)]
+        return [z for z in hits if holds_out(z, scorer, plan.target, render.fresh or 0)]
     finally:
         renderer.close()
-    return list(scenes)
+
+
+def holds_out(scene: Scene, scorer: Scorer[Latent], target: GaussianTarget, most: int) -> bool:
+    """Whether a hit stays under up to so many noise draws."""
+    rows: list[Floats] = []
+    while len(rows) < most:
+        due = fresh_draws(scene, min(BATCH, most - len(rows)), len(rows))
+        rows += [scored.log_probs for scored in scorer.score(due)]
+        stay = stays([target.margin(row) for row in rows], target.is_hit(log_mean(rows)), most)
+        if stay is not None:
+            return stay
+    return True
 
 
 def rendered_again(plan: Plan, shown: Shown, look: str, has_misses: bool) -> dict[str, object]:
