@@ -7,6 +7,7 @@ Nothing is rendered.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -37,6 +38,8 @@ LEAST_LEAD = (
 )
 FULL_VIEW = 2.0  # sure answers more that it takes to call an object missed that is in full view
 TIE = 1e-3  # of objects that the answers do not tell apart, the least visible one is named
+BY_CHANCE = 0.05  # bound on the chance that a model's errors alone make any change stand out
+RARE = 0.01  # share of what a change alters that fits by chance, at the least
 HOPE = 0.5  # sure answers that a change must make right by itself to be tried with others
 BEAM = 6  # readings that are extended at a time
 
@@ -44,6 +47,7 @@ Change = tuple[
     Misreading, ...
 ]  # of a scene: one misreading, or two of the same kind if objects exchange a value
 Reading = tuple[Change, ...]
+GROUPS = (MORE, FEWER, OTHERWISE) = ("more", "fewer", "otherwise")
 Floats = NDArray[np.float64]
 
 
@@ -66,17 +70,20 @@ def explain(facts: Facts, answers: Sequence[Answered], vocabulary: Vocabulary = 
     """What is misread in a scene, as answers tell, each of which counts by its weight.
 
     Readings grow by one change at a time from the best BEAM. A change must explain LEAST_MARGIN sure answers more than
-    it contradicts, beside all others; and if another reading explains as much up to LEAST_LEAD, only what both share is
-    named, but for the same change of an object of the same kind. An attribute may be taken for any value of the
-    vocabulary, revoked ones included: no scene holds those, but a model may see them. Nothing is named in a scene of
-    more than MAX_TRACED objects.
+    it contradicts, beside all others, and more than errors would by chance (`Case.chance`). If another reading explains
+    as much up to LEAST_LEAD, only what both share is named, but for the same change of an object of the same kind. An
+    attribute may be taken for any value of the vocabulary, revoked ones included: no scene holds those, but a model may
+    see them. Nothing is named in a scene of more than MAX_TRACED objects.
     """
     if not answers or len(facts.scene.objects) > MAX_TRACED:
         return Explained(by=(None,) * len(answers))
     case = Case(facts, answers, vocabulary)
     best = () if case.right.all() else case.agreed(case.best())
-    best = tuple(change for change in best if case.margin(best, change) >= LEAST_MARGIN)
+    least = case.chance(best) if best else {}
     margins = [case.margin(best, change) for change in best]
+    while weak := [k for k, change in enumerate(best) if margins[k] < least[_group(change)]]:
+        best = tuple(change for k, change in enumerate(best) if k not in weak)
+        margins = [case.margin(best, change) for change in best]
     order = sorted(range(len(best)), key=lambda k: -margins[k])
     return Explained(
         tuple(read for k in order for read in best[k]),
@@ -90,6 +97,7 @@ class Case:
 
     def __init__(self, facts: Facts, answers: Sequence[Answered], vocabulary: Vocabulary) -> None:
         self.facts, self.vocabulary = facts, vocabulary
+        self.changes = list(_changes(facts.scene, vocabulary))
         self.least = min(facts.shares, default=0.0)
         self.said = [answer.said for answer in answers]
         self.weights = np.array([answer.weight for answer in answers])
@@ -100,12 +108,15 @@ class Case:
 
     def best(self) -> Reading:
         """The reading that explains most, less its cost."""
-        singles = self._hopeful([(change,) for change in _changes(self.facts.scene, self.vocabulary)])
+        singles = self._hopeful([(change,) for change in self.changes])
         more = [*singles, *_of_one_object(singles)]
         beam: list[Reading] = [()]
         ahead, idle = 0.0, 0
         for _ in range(MAX_MISREADINGS):
-            grown = self._try([(*known, *new) for known, new in product(beam, more) if _fit(known, new)])
+            pairs = ((known, new) for known, new in product(beam, more) if _fit(known, new))
+            grown = self._try(
+                [(*known, *new) for known, new in pairs if len(_key((*known, *new))) <= MAX_MISREADINGS]
+            )
             if not grown:
                 break
             idle = 0 if grown[0][0] > ahead else idle + 1
@@ -136,6 +147,31 @@ class Case:
         """What a change explains beyond what it contradicts, beside the others of a reading."""
         whole, without = self.explained([reading, tuple(each for each in reading if each != change)])
         return round(float(whole - without), 6)
+
+    def chance(self, best: Reading) -> dict[str, float]:
+        """For each group of changes, the margin that errors alone hardly reach: LEAST_MARGIN or more.
+
+        A share q of what any further change alters fits the answers by chance. Of n altered answers, explained less
+        contradicted ones then reach a margin m with probability (q / (1 - q))^m at most: the mean of
+        ((1 - q) / q)^(explained - contradicted) is 1 (Wald 1944, Ann. Math. Stat. 15, 283-296), or less if answers have
+        weights up to 1. The bound is BY_CHANCE over all changes. A model that counts too many throughout thus shows no
+        phantom: every phantom would fit.
+        """
+        others = [change for change in self.changes if _fit(best, (change,))]
+        fits, exist = self.fits([best, *((*best, other) for other in others)])
+        right, known = fits[:, :1], exist[:, 1:] & exist[:, :1]
+        gains = self.weights @ (known & fits[:, 1:] & ~right)
+        losses = self.weights @ (known & ~fits[:, 1:] & right)
+        least = {}
+        for group in GROUPS:
+            mine = np.array([_group(change) == group for change in others], np.bool_)
+            explained, altered = float(gains[mine].sum()), float((gains + losses)[mine].sum())
+            share = (explained + RARE) / (altered + 1.0)
+            odds = math.log(1.0 / share - 1.0) if share < 0.5 else 0.0
+            least[group] = (
+                max(LEAST_MARGIN, math.log(len(self.changes) / BY_CHANCE) / odds) if odds else math.inf
+            )
+        return least
 
     def by(self, reading: Reading) -> tuple[int | None, ...]:
         """See `Explained`."""
@@ -221,6 +257,11 @@ class Case:
         return tuple(sorted(rows))
 
 
+def _group(change: Change) -> str:
+    """What changes are compared with: those that add, those that leave out, and others."""
+    return {"phantom": MORE, "doubled": MORE, "missed": FEWER}.get(change[0].kind, OTHERWISE)
+
+
 def _key(reading: Reading) -> frozenset[Misreading]:
     return frozenset(read for change in reading for read in change)
 
@@ -254,11 +295,9 @@ def _of_one_object(singles: Sequence[Reading]) -> Iterator[Reading]:
 
 
 def _fit(reading: Reading, new: Reading) -> bool:
-    """Whether a reading can have more changes: none twice, no object missed and something else, not too many."""
+    """Whether a reading can have more changes: none twice, no object missed and something else."""
     known = [read for change in reading for read in change]
     reads = [read for change in new for read in change]
-    if len(known) + len(reads) > MAX_MISREADINGS:
-        return False
     for read in reads:
         if read.index is None:
             if read in known:

@@ -24,7 +24,7 @@ Kind = Literal["missed", "doubled", "shape", "size", "color", "material", "mirro
 ATTRIBUTE_KINDS: tuple[Kind, ...] = ("shape", "size", "color", "material")
 MIRRORS = {"left and right": ("left", "right"), "front and behind": ("front", "behind")}
 MAX_MISREADINGS = 6  # in one scene
-MAX_TRACED = MAX_SLOTS - MAX_MISREADINGS  # objects of a scene
+MAX_TRACED = MAX_SLOTS - MAX_MISREADINGS - 1  # objects of a scene
 
 
 class Answered(NamedTuple):

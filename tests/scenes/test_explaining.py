@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
@@ -64,15 +64,18 @@ def shares(
 def test_with_random_errors_and_low_probabilities_most_are_still_found_and_hardly_anything_else(
     kind: Kind,
 ) -> None:
-    """A tenth of the answers wrong at random, probabilities from one half to one: LEAST of 30, and at most 2 others."""
-    is_found, others = shares((kind,), 30, 0.1)
-    assert is_found >= (9 if kind == "mirrored" else 24) and others <= 2, (is_found, others)
+    """A tenth of the answers are wrong at random, at probabilities from one half to one.
+
+    Few questions are about directions.
+    """
+    is_found, others = shares((kind,), 15, 0.1)
+    assert is_found >= (3 if kind == "mirrored" else 11) and others <= 1, (is_found, others)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids="-".join)
+@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS[:-1], 2)), ids="-".join)
 def test_two_at_once_are_found(kinds: tuple[Kind, Kind]) -> None:
-    is_found, others = shares(kinds, 5, 0.0, SURE)
+    is_found, others = shares(kinds, 4, 0.0, SURE)
     assert is_found >= 3 and others <= 1, (is_found, others)
 
 
@@ -176,10 +179,10 @@ ALL, FEW = slice(None), slice(0, 30)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("errors", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("errors", [0.1, 0.2])
 def test_of_errors_at_random_hardly_ever_anything_is_named(errors: float) -> None:
-    """At most 3 of 100 scenes: were the share 0.5%, more would be named by chance with probability 2e-3 at most."""
-    assert named_by_chance(100, errors, ALL) <= 3
+    """In at most 2 of 50 scenes: if it happened in 0.1% of them, more would be a chance of 2e-5."""
+    assert named_by_chance(50, errors, ALL) <= 2
 
 
 def test_errors_at_random_among_few_questions_explain_nothing() -> None:
@@ -202,6 +205,41 @@ def test_what_a_change_contradicts_must_count(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Case, "explained", explained)
     assert named_by_chance(4, 0.1, ALL) > 0
+
+
+def miscounts(change: Callable[[int], int], n: int) -> int:
+    """In how many scenes anything is named of a model that sees them as they are, and changes all numbers."""
+    named = 0
+    for number in range(n):
+        facts, programs = drawn(number)
+        output = [
+            answer._replace(said=str(change(int(answer.said)))) if answer.said.isdecimal() else answer
+            for answer in sees(programs, scene_sets(facts.scene))
+        ]
+        named += bool(explain(facts, output).misreadings)
+    return named
+
+
+def one_more(number: int) -> int:
+    return number + 1
+
+
+def at_most_two(number: int) -> int:
+    return min(number, 2)
+
+
+@pytest.mark.parametrize("change", [one_more, at_most_two])
+def test_a_model_that_miscounts_throughout_sees_no_phantom_and_misses_nothing(
+    change: Callable[[int], int],
+) -> None:
+    """Any phantom would explain as much; the planted bug is the next test's."""
+    assert miscounts(change, 4) == 0
+
+
+def test_without_a_look_at_what_fits_by_chance_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug: a margin of two is enough, however many other changes fit as well."""
+    monkeypatch.setattr(Case, "chance", lambda case, best: dict.fromkeys(explaining.GROUPS, 2.0))
+    assert miscounts(one_more, 4) > 0
 
 
 def guesses(n: int) -> int:
