@@ -8,7 +8,8 @@ from functools import cache
 
 LEAST_SHARE = 0.75  # of its noise draws that stay
 LEAST_DRAWS = 4  # for an interval to say anything; if fewer are allowed, none is asked for
-LEVEL = 0.99
+FURTHER = 0.95  # how surely a further draw has to stay
+OUTSIDE = 0.995  # how surely the mean lies outside, for a hit to be given up before its last draw
 # What is known of a hit's noise before its first draw, as good as so many draws: the standard deviation of the margin.
 # At preset `fast` it is .09 to 1.6, mostly .3, with the shipped model (24 hits of the demo, 28 draws each).
 PRIOR_DRAWS, PRIOR_DEVIATION = 4, 0.3
@@ -19,8 +20,9 @@ def stays(margins: Sequence[float], is_inside: bool, most: int) -> bool | None:
 
     `margins` are how far each draw lies inside the level set, from 1 to 0 at its edge and negative outside
     (`GaussianTarget.margin`); `is_inside` is whether the mean of their probabilities does; `most` is how many draws are
-    allowed. It stays if the mean is inside, and LEAST_SHARE of the draws too, and Student's interval of the mean margin
-    lies inside as a whole. It does not if that lies outside as a whole, or at neither side after the last draw.
+    allowed. It stays if the mean is inside, and LEAST_SHARE of the draws too, and Student's lower prediction limit of a
+    further draw's margin lies inside: the limit of the mean would let hits near the edge pass of which a quarter of the
+    draws leave. It does not stay if the upper limit of the mean lies outside, or if the draws are used up.
 
     Two draws may be alike by chance, so the variance before the last draw is that of the draws and of PRIOR_DRAWS
     further ones with PRIOR_DEVIATION, the conjugate prior of a variance (Gelman et al. 2013, Bayesian Data Analysis,
@@ -30,22 +32,22 @@ def stays(margins: Sequence[float], is_inside: bool, most: int) -> bool | None:
     is_enough = is_inside and sum(margin >= 0 for margin in margins) >= LEAST_SHARE * n
     if most < LEAST_DRAWS:
         return is_enough if n == most else None
-    mean, half = sum(margins) / n, _half_width(margins, PRIOR_DRAWS if n < most else 0)
-    if mean - half > 0 and is_enough:
+    mean, (deviation, freedom) = sum(margins) / n, _spread(margins, PRIOR_DRAWS if n < most else 0)
+    if is_enough and mean > _quantile(FURTHER, freedom) * deviation * math.sqrt(1 + 1 / n):
         return True
-    return False if mean + half < 0 or n == most else None
+    is_out = mean < -_quantile(OUTSIDE, freedom) * deviation / math.sqrt(n)
+    return False if is_out or n == most else None
 
 
-def _half_width(margins: Sequence[float], prior_draws: int) -> float:
-    """Half of Student's interval of the mean."""
-    n = len(margins)
-    mean, freedom = sum(margins) / n, prior_draws + n - 1
+def _spread(margins: Sequence[float], prior_draws: int) -> tuple[float, int]:
+    """The standard deviation of the margins, and its degrees of freedom."""
+    mean, freedom = sum(margins) / len(margins), prior_draws + len(margins) - 1
     squares = prior_draws * PRIOR_DEVIATION**2 + sum((margin - mean) ** 2 for margin in margins)
-    return _quantile(freedom) * math.sqrt(squares / freedom / n)
+    return math.sqrt(squares / freedom), freedom
 
 
 @cache
-def _quantile(freedom: int) -> float:
+def _quantile(level: float, freedom: int) -> float:
     from scipy.stats import t
 
-    return float(t.ppf(0.5 + LEVEL / 2, freedom))
+    return float(t.ppf(level, freedom))

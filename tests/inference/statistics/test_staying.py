@@ -66,15 +66,26 @@ def both_inside(margins: Sequence[float], is_inside: bool, most: int) -> bool:
 
 def test_what_is_found_stays_in_further_draws() -> None:
     found = searched(stays)
-    assert found.shares.mean() >= 0.95
+    assert found.shares.mean() >= 0.97
     assert (found.shares < 0.5).mean() < 0.005
-    assert found.of_clear > 0.97 and found.used < 6
+    assert found.of_clear > 0.94 and found.used < 6
 
 
 @pytest.mark.parametrize("planted", [first_two, both_inside])
 def test_a_rule_that_stops_at_two_good_draws_is_caught(planted: Rule) -> None:
     found = searched(planted)
     assert found.shares.mean() < 0.94 and (found.shares < 0.5).mean() > 0.008
+
+
+def test_a_limit_of_the_mean_alone_is_caught() -> None:
+    """Planted: the mean lies inside for certain, so hits pass of which a quarter of the draws leave."""
+
+    def mean_inside(margins: Sequence[float], is_inside: bool, most: int) -> bool | None:
+        n, spread = len(margins), float(np.std(margins, ddof=1)) if len(margins) > 1 else math.inf
+        is_sure = float(np.mean(margins)) > 2.0 * spread / math.sqrt(n)
+        return True if is_sure and is_inside else False if n == most else None
+
+    assert searched(mean_inside).shares.mean() < 0.95
 
 
 def test_little_noise_costs_few_draws_and_loses_no_hit() -> None:

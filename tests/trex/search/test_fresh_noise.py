@@ -53,7 +53,7 @@ def searched(confidences: Sequence[Sequence[float]], most: int = MOST) -> tuple[
 
 
 def test_a_clear_hit_takes_one_batch_and_an_unclear_one_takes_more() -> None:
-    steady, gone, unsure = [0.99, 0.989] * 4, [0.2, 0.21] * 4, [0.91, 0.96] * 4
+    steady, gone, unsure = [0.99, 0.989] * 4, [0.2, 0.21] * 4, [0.93, 0.96] * 4
     found, _ = searched([steady, gone, unsure])
     made = {}
     for row in (*found.found, *found.fragile):
