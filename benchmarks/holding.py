@@ -35,8 +35,8 @@ from trex.runs.record import NOISE, Record
 from trex.scenes.noise import fresh_draws, with_seed
 from trex.scenes.views import other_views
 from trex.search.hit import Hit
+from trex.search.render_speed import NOISE as HELD_NOISE
 from trex.search.results import read_results
-from trex.trials.holds import NOISE as HELD_NOISE
 from trex.trials.holds import Holds, holds_of, measure_holds
 from trex.trials.lines import Lines
 from trex.worlds.latents import identity

@@ -11,11 +11,8 @@ from trex.foundation.errors import RunError
 
 RngState = Mapping[str, object]
 PRIOR_STREAM, CHAIN_STREAM, START_STREAM, PARTICLE_STREAM, SECOND_PHASE_STREAM, CALIBRATION_STREAM = range(6)
-BANK_STREAM, AUDIT_STREAM, SPREAD_STREAM = (
-    1001,
-    1002,
-    1003,
-)  # far from those of a search, of which there may be more
+# Far from those of a search, of which there may be more.
+BANK_STREAM, AUDIT_STREAM, SPREAD_STREAM, TRACE_STREAM = range(1001, 1005)
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -18,7 +18,7 @@ from trex.foundation.words import with_article
 from trex.scenes.graph import Facts, scene_facts, scene_graph
 from trex.scenes.questions.programs import Program
 from trex.scenes.relations import RELATIONS
-from trex.scenes.scene import ATTRIBUTES
+from trex.scenes.scene import ATTRIBUTES, NUISANCES
 from trex.scenes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
 BESIDE = 0.5  # gap on the ground between the objects' footprints, Blender units; a large object is 1.4 wide
 FAR = 1.0  # along CLEVR's direction "behind", Blender units; the ground reaches from -3 to 3
-LOW = 0.25  # offset of the camera, Blender units; CLEVR's reaches from -.5 to .5
+HALF = 0.5  # of the reach of the camera's or a light's height, from which on it is low or high
+# An object is left of another one if that one is right of it.
+SIDES = (
+    ("left", "right", "left of"),
+    ("right", "left", "right of"),
+    ("front", "behind", "nearer than"),
+    ("behind", "front", "farther back than"),
+)
 ORDER = ("size", "color", "material", "shape")  # of the words before a noun
 CROWDS = (5, 6, 7, 8, 9, 10)  # numbers of objects
 COUNTS = tuple(range(2, 11))  # true answers that a rule may name, "at least"
@@ -108,9 +115,22 @@ def object_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
     larger = Condition(
         "hidden by larger",
         "seen",
-        "behind a larger object",
+        "partly hidden by a larger object",
         relation=(Term("hides", low=0.0), is_true("larger")),
     )
+    hides = Condition(
+        "hides", "seen", "that hides part of another object", relation=(Term("hidden", low=0.0),)
+    )
+    alike = [
+        Condition(
+            f"{n} others of its {name}",
+            "seen",
+            f"that is one of at least {n + 1} of its {name}",
+            (Term(f"same {name}", low=n),),
+        )
+        for name in ("shape", "color")
+        for n in (1, 2)
+    ]
     near = [
         Condition(
             f"beside {noun.key}",
@@ -122,9 +142,45 @@ def object_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
         )
         for noun in nouns
     ]
+    to = [
+        Condition(
+            f"{name} {noun.key}",
+            "where",
+            f"{words} {noun_words([noun])}",
+            (),
+            (is_true(opposite),),
+            noun.terms,
+        )
+        for name, opposite, words in SIDES
+        for noun in nouns
+    ]
     back = Condition("far back", "where", "at the back", (Term("depth", low=FAR),))
     front = Condition("far front", "where", "at the front", (Term("depth", high=-FAR),))
-    return (*nouns, *seen, larger, back, front, *near)
+    return (*nouns, *touch_conditions(vocabulary), *seen, larger, hides, *alike, back, front, *near, *to)
+
+
+def touch_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
+    """The conditions that an object touches another one in the picture: any, one like it, one of a kind."""
+
+    def touching(
+        key: str, words: str, like: tuple[Term, ...] = (), other: tuple[Term, ...] = ()
+    ) -> Condition:
+        return Condition(
+            f"touches {key}", "seen", f"that overlaps {words}", (), (is_true("touches"), *like), other
+        )
+
+    return (
+        touching("any", "another object in the picture"),
+        touching("larger", "a larger object in the picture", (is_true("larger"),)),
+        *(
+            touching(f"same {name}", f"an object of its {name} in the picture", (is_true(f"same {name}"),))
+            for name in ATTRIBUTES
+        ),
+        *(
+            touching(noun.key, f"{noun_words([noun])} in the picture", (), noun.terms)
+            for noun in noun_conditions(vocabulary)
+        ),
+    )
 
 
 def scene_conditions() -> tuple[Condition, ...]:
@@ -133,9 +189,16 @@ def scene_conditions() -> tuple[Condition, ...]:
         Condition(f"objects {n}", "scene", f"in scenes of at least {n} objects", (Term("objects", low=n),))
         for n in CROWDS
     )
-    low = Condition("camera low", "scene", "when the camera is low", (Term("camera height", high=-LOW),))
-    high = Condition("camera high", "scene", "when the camera is high", (Term("camera height", low=LOW),))
-    return (*crowds, low, high)
+    heights = (
+        Condition(f"{part.name} {key}", "scene", f"when the {part.words} is {key}", (term,))
+        for part in NUISANCES
+        if part.n == 3
+        for key, term in (
+            ("low", Term(f"{part.name} height", high=-HALF * part.reach)),
+            ("high", Term(f"{part.name} height", low=HALF * part.reach)),
+        )
+    )
+    return (*crowds, *heights)
 
 
 def question_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
@@ -229,10 +292,33 @@ def part_words(conditions: Iterable[Condition], part: Part) -> list[str]:
 
 
 def object_rows(facts: Facts, conditions: Sequence[Condition]) -> Bools:
-    """(n, m): which conditions hold for each of the n objects of a scene."""
+    """(n, m): which conditions hold for each of the n objects of a scene, as `Condition.holds` says for one."""
     graph, n = scene_graph(facts), len(facts.scene.objects)
-    rows = [[condition.holds(graph, i) for condition in conditions] for i in range(n)]
-    return np.array(rows, dtype=np.bool_).reshape(n, len(conditions))
+    nodes = [graph.nodes[i] for i in range(n)]
+    met: dict[tuple[Term, ...], Bools] = {}  # (n,): which objects meet these terms
+    related: dict[tuple[Term, ...], Bools] = {}  # (n, n): [i, j]: whether j has this relation to i
+
+    def meets(terms: tuple[Term, ...]) -> Bools:
+        if terms not in met:
+            met[terms] = np.array([_all(terms, node) for node in nodes], dtype=np.bool_)
+        return met[terms]
+
+    def relates(terms: tuple[Term, ...]) -> Bools:
+        if terms not in related:
+            related[terms] = np.zeros((n, n), dtype=np.bool_)
+            for j, i, edge in graph.edges(data=True):
+                related[terms][i, j] = _all(terms, edge)
+        return related[terms]
+
+    rows = np.empty((n, len(conditions)), dtype=np.bool_)
+    for place, condition in enumerate(conditions):
+        if condition.part == "scene":
+            rows[:, place] = _all(condition.terms, graph.graph)
+            continue
+        rows[:, place] = meets(condition.terms)
+        if condition.relation:
+            rows[:, place] &= (relates(condition.relation) & meets(condition.other)).any(axis=1)
+    return rows
 
 
 def scene_row(facts: Facts, conditions: Sequence[Condition]) -> Bools:

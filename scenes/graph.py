@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.scenes.properties import RADIUS
 from trex.scenes.relations import related
-from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, SceneObject
 from trex.scenes.validity import BEHIND
 from trex.scenes.visibility import id_map
 from trex.scenes.vocabulary import Vocabulary
@@ -19,13 +21,21 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+NEAR_PX = 2  # objects touch in the picture if pixels of theirs are at most so far apart, of 480 by 320
+Touching = tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True)
 class Facts:
-    """A scene, and of each object its visible share and the index of what hides most of the rest."""
+    """A scene, and of each object its visible share and the index of what hides most of the rest.
+
+    `touching` has, for each object, the indices of those that it touches in the picture.
+    """
 
     scene: Scene
     shares: tuple[float, ...]
     hiders: tuple[int | None, ...]
+    touching: Touching
 
 
 def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
@@ -41,7 +51,25 @@ def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
         shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
         shares.append(shown.pop(index, 0) / max(1, int(alone.sum())))
         hiders.append(max(shown, key=lambda other: (shown[other], -other)) if shown else None)
-    return Facts(scene, tuple(shares), tuple(hiders))
+    return Facts(scene, tuple(shares), tuple(hiders), _meeting(whole, len(scene.objects)))
+
+
+def touching(scene: Scene, vocabulary: Vocabulary) -> Touching:
+    """The objects that each object touches in the picture, ascending: their visible parts meet there.
+
+    They meet if a pixel of one is at most NEAR_PX rows or columns from a pixel of the other.
+    """
+    return _meeting(id_map(scene, vocabulary), len(scene.objects))
+
+
+def _meeting(ids: NDArray[np.uint8], n: int) -> Touching:
+    pairs: set[tuple[int, int]] = set()
+    for step in range(1, NEAR_PX + 1):
+        for first, second in ((ids[step:], ids[:-step]), (ids[:, step:], ids[:, :-step])):
+            meet = (first != second) & (first > 0) & (second > 0)
+            pairs |= set(zip(first[meet].tolist(), second[meet].tolist(), strict=True))
+    either = pairs | {(j, i) for i, j in pairs}
+    return tuple(tuple(sorted(j - 1 for i, j in either if i == index + 1)) for index in range(n))
 
 
 def gap(scene_object: SceneObject, other: SceneObject) -> float:
@@ -54,16 +82,25 @@ def gap(scene_object: SceneObject, other: SceneObject) -> float:
 
 
 def scene_facts(scene: Scene) -> dict[str, float]:
-    """What the graph of a scene says of the scene as a whole: `objects` (their number), `camera height` (offset)."""
-    return {"objects": len(scene.objects), "camera height": scene.nuisances.camera[2]}
+    """What the graph of a scene says of the scene as a whole: `objects` (their number), `camera height` and the like.
+
+    Heights are the offsets of the camera and of each light along z, Blender units.
+    """
+    heights = {
+        f"{part.name} height": getattr(scene.nuisances, part.name)[2] for part in NUISANCES if part.n == 3
+    }
+    return {"objects": len(scene.objects), **heights}
 
 
+@lru_cache(maxsize=512)  # a scene is held against one family after the other; nobody changes its graph
 def scene_graph(facts: Facts) -> nx.DiGraph:
     """The graph of a scene, with a node for each object's index.
 
-    A node has its attributes, `visible` (share) and `depth` (along CLEVR's "behind"); the edge j -> i has `gap`,
-    `hides` (the share of i that is hidden, if j hides most of it), and as 1 what is true of j as seen from i: `larger`,
-    `same color` and the like, `left`, `behind` and the like. Lengths are in Blender units.
+    A node has its attributes, `visible` (share), `depth` (along CLEVR's "behind") and `same shape` and the like (how
+    many other objects have it too); the edge j -> i has `gap`, `hides` (the share of i that is hidden, if j hides most
+    of it), `hidden` (the share of j that is, if i hides most of it), and as 1 what is true of j as seen from i:
+    `touches` (in the picture), `larger`, `same color` and the like, `left`, `behind` and the like. Lengths are in
+    Blender units.
     """
     import networkx as nx
 
@@ -72,7 +109,11 @@ def scene_graph(facts: Facts) -> nx.DiGraph:
     for i, item in enumerate(items):
         names = {name: getattr(item, name) for name in ATTRIBUTES}
         depth = item.x * BEHIND[0] + item.y * BEHIND[1]
-        graph.add_node(i, **names, visible=facts.shares[i], depth=depth)
+        alike = {
+            f"same {name}": sum(getattr(other, name) == names[name] for other in items) - 1
+            for name in ATTRIBUTES
+        }
+        graph.add_node(i, **names, **alike, visible=facts.shares[i], depth=depth)
     for i, item in enumerate(items):
         for j, other in enumerate(items):
             if i != j:
@@ -82,8 +123,11 @@ def scene_graph(facts: Facts) -> nx.DiGraph:
                 if RADIUS[other.size] > RADIUS[item.size]:
                     edge["larger"] = 1
                 graph.add_edge(j, i, gap=gap(item, other), **edge)
-        if (hider := facts.hiders[i]) is not None:
-            graph.edges[hider, i]["hides"] = 1.0 - facts.shares[i]
+    for i, (share, hider) in enumerate(zip(facts.shares, facts.hiders, strict=True)):
+        for j in facts.touching[i]:
+            graph.edges[j, i]["touches"] = 1
+        if hider is not None:
+            graph.edges[hider, i]["hides"] = graph.edges[i, hider]["hidden"] = 1.0 - share
     for direction, rows in related(scene).items():
         for i, others in enumerate(rows):
             for j in others:

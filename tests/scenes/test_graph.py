@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,8 +11,18 @@ from hypothesis import given
 
 from tests.references.scene_strategies import scenes
 from trex.families.pattern import object_words
-from trex.scenes.conditions import FULLY, MOSTLY, PARTLY, Condition, has, looks, object_conditions
-from trex.scenes.graph import Facts, facts_of, gap, scene_graph
+from trex.scenes.conditions import (
+    FULLY,
+    MOSTLY,
+    PARTLY,
+    Condition,
+    has,
+    looks,
+    object_conditions,
+    object_rows,
+    scene_conditions,
+)
+from trex.scenes.graph import NEAR_PX, Facts, facts_of, gap, scene_graph, touching
 from trex.scenes.prior import ScenePrior
 from trex.scenes.relations import related
 from trex.scenes.scene import Nuisances, Scene, SceneObject
@@ -82,7 +93,7 @@ def test_the_words_name_the_kind_and_what_hides_it() -> None:
 @given(scenes())
 def test_the_graph_holds_the_attributes_and_the_relations(scene: Scene) -> None:
     n = len(scene.objects)
-    graph = scene_graph(Facts(scene, (1.0,) * n, (None,) * n))
+    graph = scene_graph(Facts(scene, (1.0,) * n, (None,) * n, ((),) * n))
     assert sorted(graph) == list(range(n)) and graph.number_of_edges() == n * (n - 1)
     assert all(graph.nodes[i]["color"] == item.color for i, item in enumerate(scene.objects))
     for name, lists in related(scene).items():
@@ -100,3 +111,41 @@ def test_a_relation_is_to_some_other_object() -> None:
     graph = scene_graph(facts_of(behind(1.2), CLEVR))
     assert known["hidden by larger"].holds(graph, 1) and not known["hidden by larger"].holds(graph, 0)
     assert known["beside color gray"].holds(graph, 1) and not known["beside color red"].holds(graph, 1)
+
+
+def test_what_touches_in_the_picture_is_next_to_it_there() -> None:
+    """Against the definition, pixel by pixel. Planted: neighbors on the ground, which the picture shows apart."""
+    rng, prior = np.random.default_rng(3), ScenePrior(CLEVR, (5, 8))
+    met = apart = 0
+    for _ in range(12):
+        scene = prior.sample(rng)
+        ids, found = id_map(scene, CLEVR), touching(scene, CLEVR)
+        for i, j in permutations(range(len(scene.objects)), 2):
+            mine = np.pad(ids == i + 1, NEAR_PX)
+            height, width = ids.shape
+            moves = [(k, 0) for k in range(-NEAR_PX, NEAR_PX + 1)] + [
+                (0, k) for k in range(-NEAR_PX, NEAR_PX + 1)
+            ]
+            near = np.zeros_like(ids, dtype=bool)
+            for dy, dx in moves:
+                near |= mine[NEAR_PX + dy : NEAR_PX + dy + height, NEAR_PX + dx : NEAR_PX + dx + width]
+            assert (j in found[i]) == bool((near & (ids == j + 1)).any())
+            met += j in found[i]
+            apart += j not in found[i] and gap(scene.objects[i], scene.objects[j]) < 0.5
+    assert met > 10 and apart > 2
+
+
+def test_the_rows_are_those_of_each_condition_by_itself() -> None:
+    """Planted: relations the wrong way round ("left of" for "right of", "hides" for "is hidden")."""
+    conditions = (*object_conditions(CLEVR), *scene_conditions())
+    for scene in (behind(1.2), behind(3.0), ScenePrior(CLEVR, (8, 8)).sample(np.random.default_rng(4))):
+        facts = facts_of(scene, CLEVR)
+        graph, rows = scene_graph(facts), object_rows(facts, conditions)
+        expected = [[each.holds(graph, i) for each in conditions] for i in range(len(scene.objects))]
+        assert rows.tolist() == expected
+        keys = {each.key: column for column, each in enumerate(conditions)}
+        reds = [i for i, item in enumerate(scene.objects) if item.color == "red"]
+        for i in range(len(scene.objects)):
+            is_left = any(j in related(scene)["right"][i] for j in reds)
+            assert rows[i, keys["left color red"]] == is_left
+            assert rows[i, keys["hides"]] == (i in facts.hiders)

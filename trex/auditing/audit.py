@@ -55,7 +55,7 @@ from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
-from trex.scenes.graph import Facts
+from trex.scenes.graph import Facts, touching
 from trex.trials.lines import Lines
 
 T = TypeVar("T")
@@ -228,7 +228,11 @@ def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> 
 def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> list[tuple[Facts, Examined]]:
     """The facts of examined scenes, whose first has this number in the bank, each with what the model said of it."""
     scenes = bank.scenes(range(first, first + len(examined)))
-    return [(Facts(scene, row.shares, row.hiders), row) for scene, row in zip(scenes, examined, strict=True)]
+    vocabulary = bank.prior.vocabulary
+    return [
+        (Facts(scene, row.shares, row.hiders, touching(scene, vocabulary)), row)
+        for scene, row in zip(scenes, examined, strict=True)
+    ]
 
 
 def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], progress: Progress) -> Grouped:

@@ -14,8 +14,10 @@ from trex.auditing.confirm import deciding_scene
 from trex.auditing.document import document, write_failures
 from trex.auditing.findings import Finding, share_words
 from trex.auditing.leads import Lead, leads_words, searched_words
+from trex.auditing.membership import failures_of
 from trex.auditing.records import Flip, Tested
 from trex.auditing.work import PICTURES
+from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
@@ -65,7 +67,7 @@ def write_report(
     )
     try:
         cards = {
-            finding.number: [_card(row, done, renderer) for row in finding.shown]
+            finding.number: [_card(row, finding, done, renderer) for row in finding.shown]
             for finding in done.confirmed
         }
         write_failures(done, renderer.key)
@@ -77,7 +79,6 @@ def write_report(
     values: dict[str, object] = {
         "done": done,
         "settings": done.settings,
-        "headline": done.headline,
         "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
@@ -96,10 +97,14 @@ def write_report(
     return done.folder / PAGE
 
 
-def _card(row: Tested, done: Audit, renderer: CachedRenderer) -> Card:
-    scene = deciding_scene(done.scenes[row.scene].scene)
+def _card(row: Tested, finding: Finding, done: Audit, renderer: CachedRenderer) -> Card:
+    facts, examined = next(each for each in done.held_out if each[1].scene == row.scene)
+    scene = deciding_scene(facts.scene)
     (picture,) = renderer.render([scene])
-    shown = Thumbnail(f"held-out scene {row.scene}", jpeg_url(picture.pixels), scene_words(scene))
+    failures = [each for each in failures_of(examined) if each.symptom.level == "object"]
+    misread = [each.unit for each in failures if finding.family.covers(each.symptom, each.value)]
+    url = jpeg_url(outlined(picture.pixels, picture.mask, misread))
+    shown = Thumbnail(f"held-out scene {row.scene}", url, scene_words(scene))
     return Card(shown, row.question, row.said, row.truth, row.confidence, row.blamed, flip_words(row.flip))
 
 

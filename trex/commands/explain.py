@@ -120,12 +120,16 @@ def explain(options: ExplainCommand, session: Session) -> ExplainedRun | Explain
         options.refuse(["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
     from trex.commands.results.explaining import explain_with_report
     from trex.commands.shell.trust import trust_runs
-    from trex.finding.page_pictures import NO_LARGE
 
     if options.trust:
         trust_runs([options.run])
     done, report = explain_with_report(
-        options.run, options, session.display, options.processes, large=options.large, hint=NO_LARGE
+        options.run,
+        options,
+        session.display,
+        options.processes,
+        large=options.large,
+        hint="--no-large skips this",
     )
     return ExplainedRun(done, report)
 

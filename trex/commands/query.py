@@ -25,8 +25,8 @@ from trex.query.shipped import is_question
 if TYPE_CHECKING:
     from trex.finding.check import QueryCheck
     from trex.finding.conclude import Outcome
+    from trex.finding.examine import After
     from trex.finding.find import OnBegin
-    from trex.finding.page_pictures import PagePictures
     from trex.search.judging.fail_if import FailIf
     from trex.search.progress import Watcher
     from trex.tracking.tracker import Tracker
@@ -182,17 +182,18 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
 
 
 def _search(
-    work: Callable[[Watcher, OnBegin, PagePictures], Outcome], options: SearchOptions, session: Session
+    work: Callable[[Watcher, OnBegin, After], Outcome], options: SearchOptions, session: Session
 ) -> Outcome:
-    """The outcome of `work`, with the pictures that its page lacks, and judged."""
-    from trex.finding.page_pictures import PagePictures, large_progress
+    """The outcome of `work`, explained, with the pictures that its page lacks, and judged."""
+    from trex.finding.examine import After
     from trex.foundation.files import DiskFullError
     from trex.search.progress import SearchProgress
 
     judge, display = _judge(options), session.display
-    shown = large_progress(display.show, f"{options.written('large', False)} skips this")
+    hints = {name: f"{options.written(name, False)} skips this" for name in ("explain", "large")}
+    after = After(display.show, display.say, options.explain, options.large, hints)
     try:
-        done = work(SearchProgress(display), session.begin, PagePictures(shown, display.say, options.large))
+        done = work(SearchProgress(display), session.begin, after)
     except DiskFullError as error:
         if session.folder is None:
             raise

@@ -12,7 +12,7 @@ from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.stored import read_curve, write_curve
 from trex.curves.subject import Dosed, Subject
-from trex.explain.causes import explained_results
+from trex.explain.run_families import explained_results
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
@@ -67,7 +67,7 @@ def curve_of_run(
     """
     doses = quantity_named(options.over).chosen(options.doses, options.at)
     with open_run(path, for_writing=True) as folder:
-        pairs = misread_objects(folder, _hits(folder, options), options, progress)
+        pairs = misread_objects(folder, _hits(folder, options), options)
         wanted = Curve(
             options.over,
             doses,

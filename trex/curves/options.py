@@ -35,8 +35,8 @@ class CurveOptions(Options):
     object: Annotated[
         tuple[int, ...],
         Option(
-            "The index of the misread object of each hit, most confident first; by default traced by questions, else "
-            "the object responsible by trex explain. Repeatable.",
+            "The index of the misread object of each hit, most confident first; by default the one that was traced, or "
+            "the object responsible. Repeatable.",
             metavar="INDEX",
         ),
     ] = ()

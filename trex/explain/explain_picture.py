@@ -253,7 +253,7 @@ def _json(explained: PictureExplained) -> dict[str, object]:
 
 
 def _page(explained: PictureExplained, picture: OfficialPicture, pictures: Sequence[Picture]) -> str:
-    marked = outlined(pictures[0].pixels, pictures[0].mask, explained.blame)
+    marked = outlined(pictures[0].pixels, pictures[0].mask, explained.blame.parts)
     shots = [
         _shot(jpeg_url(picture.pixels), explained.official),
         _shot(jpeg_url(marked), explained.again),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from trex.explain.explanation import Explanation
 from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
+from trex.explain.traces import to_trace, trace_hits
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.progress import Progress
 from trex.foundation.words import counted
@@ -45,16 +47,28 @@ def explain(
     has no hits, or if its model or renderer has changed.
     """
     with open_run(path, for_writing=True) as folder:
-        found = stored_hits(folder, "to explain", options.top)
-        old = [read_explanation(folder, scene.record.picture) for scene in found]
-        about = folder.manifest
-        is_torn = leaves_answer_open(about.query.target, about.question, about.facts.labels)
-        if not all(is_complete(explanation, options, is_torn) for explanation in old):
-            check_free(path)
-            _prepare(folder, old)
-            with open_world(folder, processes) as world:
-                old = _make(world, folder, found, old, options, progress)
-        return ExplainedHits(path, tuple(explanation for explanation in old if explanation is not None))
+        return explain_open(folder, options, progress, lambda: open_world(folder, processes))
+
+
+def explain_open(
+    folder: RunFolder,
+    options: ExplainOptions,
+    progress: Progress,
+    opened: Callable[[], AbstractContextManager[OpenWorld]],
+) -> ExplainedHits:
+    """As `explain`, of a run that is open for writing; its world is `opened` only if something is missing."""
+    found = stored_hits(folder, "to explain", options.top)
+    old = [read_explanation(folder, scene.record.picture) for scene in found]
+    about = folder.manifest
+    is_torn = leaves_answer_open(about.query.target, about.question, about.facts.labels)
+    untraced = to_trace(folder, found) if options.trace else []
+    if untraced or not all(is_complete(explanation, options, is_torn) for explanation in old):
+        check_free(folder.path)
+        _prepare(folder, old)
+        with opened() as world:
+            trace_hits(folder, world, untraced, progress)
+            old = _make(world, folder, found, old, options, progress)
+    return ExplainedHits(folder.path, tuple(explanation for explanation in old if explanation is not None))
 
 
 def _make(

@@ -11,6 +11,13 @@ class ExplainOptions(Options):
     """The parts to make of each explanation; existing ones are not made again."""
 
     top: Annotated[int, Option("Number of hits, most confident first.", low=1, high=100_000)] = 5
+    trace: Annotated[
+        bool,
+        Option(
+            "Ask the model some 200 questions about each wrong answer's picture, to find what it misreads.",
+            ("--trace/--no-trace",),
+        ),
+    ] = True
     edits: Annotated[
         bool,
         Option("Change each attribute of each object: about 11 renders per object.", ("--edits/--no-edits",)),

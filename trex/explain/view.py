@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,6 @@ from trex.explain.explanation import Effect, Explanation
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 from trex.foundation.percent import percent
-from trex.inference.attribution.blame import Blame
 from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import points
@@ -73,12 +73,12 @@ def make_explanation_view(
 def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None) -> Shot:
     score = explanation.control.score
     return Shot(
-        jpeg_url(outlined(*read_picture(folder, score.picture), explanation.blame)),
+        jpeg_url(outlined(*read_picture(folder, score.picture), explanation.blame.parts)),
         "nothing left out",
-        f"{score.answer} · {percent(score.confidence)}",
+        f"says {score.answer} · target {percent(score.confidence)}",
         f"The found scene; confidence {percent(score.confidence)}"
         + ("; each object responsible has a red outline" if explanation.blame.parts else ""),
-        large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame)),
+        large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame.parts)),
         note="" if look is None else look.words,
     )
 
@@ -91,7 +91,7 @@ def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
             Shot(
                 jpeg_url(read_picture(folder, score.picture)[0]),
                 f"without {name}",
-                f"{score.answer} · {percent(score.confidence)} ({points(effect.change)})",
+                f"says {score.answer} · target {percent(score.confidence)} ({points(effect.change)})",
                 f"Without the {name}: answer {score.answer}, confidence {percent(score.confidence)}",
                 index in explanation.blame.parts,
             )
@@ -109,10 +109,10 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
     return shots
 
 
-def outlined(pixels: Bytes, mask: Bytes, blame: Blame) -> Bytes:
-    """The picture (H, W, 3) with a red line two pixels wide around each object responsible; `mask` is (H, W)."""
+def outlined(pixels: Bytes, mask: Bytes, objects: Sequence[int]) -> Bytes:
+    """The picture (H, W, 3) with a red line two pixels wide around each of these objects; `mask` is (H, W)."""
     drawn = pixels.copy()
-    for index in blame.parts:
+    for index in objects:
         inside = mask == index + 1
         grown = inside
         for _ in range(2):

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from trex.families.pattern import Pattern, object_words
-from trex.families.symptom import NO_NUMBER, NO_WORD, OTHER, PHANTOM, SOUGHT, Symptom
-from trex.foundation.words import capitalized, with_article
+from trex.families.pattern import Pattern, clause_words, description
+from trex.families.symptom import DECIDES, NO_NUMBER, NO_WORD, OTHER, PHANTOM, RESPONSIBLE, SOUGHT, Symptom
+from trex.foundation.errors import InputError
+from trex.foundation.percent import percent, percent_span
+from trex.foundation.words import capitalized, counted, with_article
 from trex.inference.statistics.proportion import Proportion
 from trex.scenes.conditions import (
     Asked,
     Bools,
     Condition,
     Level,
+    noun_words,
     object_rows,
     part_words,
     question_rows,
     scene_row,
 )
-from trex.scenes.graph import Facts, facts_of, scene_graph
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.misreading import ATTRIBUTE_KINDS
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
@@ -32,47 +35,143 @@ from trex.worlds.description import Noun
 NAMING = (*ATTRIBUTE_KINDS, PHANTOM, "too few", "too many")  # symptoms whose sentence may name one value
 CLEAR = 0.8  # share of a family's failures from which on the most frequent value stands for all
 SCENES = Noun("scene", "scenes")
-SAYS_MISSED, SAYS_DOUBLED, SAYS_PHANTOM = "is missed", "is counted twice", "is seen that is not there"
+TRIES = 200  # prior scenes for each wanted one
+
+
+@dataclass(frozen=True)
+class Share:
+    """An estimated share with its interval (95%)."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{percent(self.value)} (95% CI {percent_span(self.low, self.high)})"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A family in prior scenes that its rule was not made from.
+
+    `inside`: of the scenes that hold a unit under its conditions, the share in which the model fails there as the
+    sentence says. `outside`: the same of units that could fail so, but do not meet the conditions. Confirmed: the
+    whole interval inside lies above that outside.
+    """
+
+    inside: Share
+    outside: Share
+    scenes: int  # the failing scenes that were traced for it
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the model fails more often under the conditions."""
+        return self.inside.low > self.outside.high
 
 
 @dataclass(frozen=True)
 class Family:
     """Failures with a common pattern; `members` are their places among the hits, most confident first.
 
-    In an audit's family `became` counts, for a misread attribute, (what it was, what it was taken for),
-    and for a kind of wrong answer (the truth, the answer); `may_name` is False if other scenes did not show the value
-    that stands out among these. A search's family is explained if its pattern describes the objects responsible; if
-    not, the pattern has the objects that all its scenes hold. `rate` is how often a prior scene belongs to the family,
-    None if no prior scene that the rate counts does.
+    `became` counts, for a misread attribute, (what it was, what it was taken for), and for a kind of wrong answer (the
+    truth, the answer); `may_name` is False if other scenes did not show the value that stands out among these. `rate`
+    is how often a prior scene belongs to the family, None if no prior scene that the rate counts does. `clusters`: of
+    how many independent starts the members are; `often`: a further condition that more than half of them meet, and
+    how many. `is_clear`: the failures alone show that its conditions matter; `judged` what other scenes show.
     """
 
     pattern: Pattern
-    symptom: Symptom = SOUGHT
+    symptom: Symptom
     became: tuple[tuple[str, str, int], ...] = ()
     may_name: bool = True
     number: int = 0
     members: tuple[int, ...] = ()
     rate: Proportion | None = None
-    is_explained: bool = False
     noun: Noun = SCENES
+    clusters: int = 0
+    often: tuple[Condition, int] | None = None
+    is_clear: bool = False
+    judged: Judged | None = None
+    prior: Callable[[np.random.Generator], Facts] | None = field(default=None, compare=False, repr=False)
+
+    def sample(self, n: int, seed: int = 0) -> list[Scene]:
+        """n fresh scenes of the prior in which the family's conditions hold, whatever the model says to them.
+
+        InputError if the family does not come from `Run.families`, or if so few prior scenes meet the conditions that
+        TRIES of them for each wanted one do not do.
+        """
+        if self.prior is None:
+            raise InputError("only families of a run have a prior; use trex.open_run(RUN).families")
+        rng, found = np.random.default_rng(seed), list[Scene]()
+        for _ in range(TRIES * n):
+            if len(found) == n:
+                break
+            facts = self.prior(rng)
+            if self.holds(facts).any():
+                found.append(facts.scene)
+        if len(found) < n:
+            raise InputError(
+                f"only {len(found)} of {TRIES * n:,} prior scenes meet the conditions; ask for fewer"
+            )
+        return found
 
     @property
     def words(self) -> str:
-        """What the failures share; of an audit's family a sentence: "A small object at the back is missed."."""
-        if self.symptom != SOUGHT:
-            return _sentence(self)
-        if self.is_explained:
-            return self.pattern.words
-        if len(self.members) == 1:
-            return f"one {self.noun.one} by itself, not explained"
-        if not self.pattern.objects:
+        """The failure as a sentence: "The model misses a small object where it is at the back."
+
+        Conditions that a search's scenes suggest, but that nothing shows to matter, are left to `evidence`.
+        """
+        if self.symptom == SOUGHT:
             return f"{self.noun.many} close to each other"
-        return f"{self.noun.many} around {' and '.join(map(object_words, self.pattern.objects))}"
+        if self.members and not self.is_established:
+            kind = (each for each in self.pattern.conditions if each.key in self._kinds)
+            return _sentence(replace(self, pattern=Pattern.of(kind)))
+        return _sentence(self)
 
     @property
-    def is_alone(self) -> bool:
-        """Whether it is one scene whose objects responsible are not known: that may be a family or not."""
-        return self.size == 1 and not self.is_explained
+    def is_established(self) -> bool:
+        """Whether the conditions matter: by the scenes that judged them, or without any by the failures alone."""
+        return self.says_when and (self.judged.is_confirmed if self.judged else self.is_clear)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether it says what the model does wrong, rather than which latents are near each other."""
+        return self.symptom != SOUGHT
+
+    @property
+    def evidence(self) -> str:
+        """What speaks for the conditions, in one sentence; "" of a family without any, or one that has no members."""
+        if not self.members or not self.says_when:
+            return ""
+        if self.is_established and self.judged:
+            return (
+                f"In other random scenes with such an object the model fails so in {self.judged.inside}; elsewhere in "
+                f"{self.judged.outside}."
+            )
+        n = self.size
+        every = "it" if n == 1 else f"all {n}"
+        if self.is_established:
+            return f"This holds in {every}, far more often than in random scenes."
+        extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
+        where = " and ".join(
+            [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]
+        )
+        why = (
+            "other scenes do not confirm"
+            if self.judged
+            else f"{counted(self.clusters, 'start')} are too few to say"
+        )
+        return f"In {every} this is {where}; {why} that it matters."
+
+    @property
+    def says_when(self) -> bool:
+        """Whether the pattern has conditions besides what the misread objects are in truth."""
+        return any(condition.key not in self._kinds for condition in self.pattern.conditions)
+
+    @property
+    def _kinds(self) -> set[str]:
+        """The conditions that say what the misread objects are in truth."""
+        return {f"{self.symptom.what} {was}" for was, *_ in self.became}
 
     @property
     def representative(self) -> int:
@@ -110,12 +209,7 @@ class Family:
         return symptom == self.symptom and self.value in ("", value)
 
     def holds(self, facts: Facts, questions: Sequence[Asked] = ()) -> Bools:
-        """(units,): for which units of a scene that can fail so the conditions hold; `questions` if units are.
-
-        A scene is the unit of a search's family.
-        """
-        if self.symptom == SOUGHT:
-            return np.array([next(self.pattern.matches(scene_graph(facts)), None) is not None])
+        """(units,): for which units of a scene that can fail so the conditions hold; `questions` if units are."""
         table = rows(self.symptom.level, self.pattern.conditions, facts, questions)
         can_show = self.symptom.can_show(len(table), [question.truth for question in questions])
         found: Bools = table.all(axis=1) & can_show
@@ -155,27 +249,42 @@ def clear_value(values: Iterable[str]) -> str:
 
 
 def _sentence(family: Family) -> str:
-    """A sentence that can be checked: "A metal cylinder less than 60% visible is taken for a cube."."""
-    symptom = family.symptom
+    """A sentence that can be checked: "The model reads a metal cylinder as a cube where it is at the back."."""
+    symptom, around = family.symptom, part_words(family.pattern.around, "scene")
     if symptom.level == "question":
         subject = _wrong_answer(family)
-    elif symptom.what == PHANTOM:
-        subject = f"{with_article(family.value or 'object')} {SAYS_PHANTOM}"
     elif symptom.level == "scene":
-        subject = f"{symptom.what} are confused"
+        subject = _of_scene(symptom, family.value)
     else:
         (conditions,) = family.pattern.objects or ((),)
-        subject = f"{object_words(conditions)} {_misread(symptom, family.value)}"
-    return f"{capitalized(' '.join([subject, *part_words(family.pattern.around, 'scene')]))}."
+        where = clause_words(conditions)
+        subject = " ".join(
+            [*_misread(symptom, noun_words(conditions), family.value), *([where] if where else [])]
+        )
+    return f"{capitalized(' '.join([subject, *around]))}."
 
 
-def _misread(symptom: Symptom, value: str) -> str:
-    """What an object is taken for."""
-    if symptom.what in ("missed", "doubled"):
-        return SAYS_MISSED if symptom.what == "missed" else SAYS_DOUBLED
+def _of_scene(symptom: Symptom, value: str) -> str:
+    if symptom.what == PHANTOM:
+        return f"the model sees {with_article(value) if value else 'an object'} that is not there"
+    return f"the model confuses {symptom.what}"
+
+
+def _misread(symptom: Symptom, noun: str, value: str) -> tuple[str, ...]:
+    """What the model does with an object."""
+    if symptom == RESPONSIBLE:
+        return (f"the model is right without {noun}",)
+    if symptom == DECIDES:
+        return (f"the answer depends on {noun}",)
+    if symptom.what == "missed":
+        return (f"the model misses {noun}",)
+    if symptom.what == "doubled":
+        return (f"the model counts {noun} twice",)
     if symptom.what == "shape":
-        return f"is taken for {with_article(value) if value else 'another shape'}"
-    return f"is seen as {value}" if value else f"is seen in another {symptom.what}"
+        return (f"the model reads {noun} as {with_article(value) if value else 'another shape'}",)
+    return (
+        f"the model sees {noun} as {value}" if value else f"the model sees {noun} in another {symptom.what}",
+    )
 
 
 def _wrong_answer(family: Family) -> str:

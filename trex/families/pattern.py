@@ -67,3 +67,20 @@ def object_words(conditions: Iterable[Condition]) -> str:
     chosen = tuple(conditions)
     parts = (part_words(chosen, part) for part in ("seen", "where"))
     return " ".join([noun_words(chosen), *(words for part in parts for words in part)])
+
+
+def description(conditions: Sequence[Condition]) -> str:
+    """What conditions say of an object: "a small object that touches another object"; "" without any on one."""
+    mine = [condition for condition in conditions if condition.part not in ("scene", "question")]
+    return object_words(mine) if mine else ""
+
+
+def clause_words(conditions: Sequence[Condition]) -> str:
+    """What a noun leaves out, as a clause: "where it is partly hidden by a large cylinder"; "" if nothing is left."""
+    words = [words for part in ("seen", "where") for words in part_words(conditions, part)]
+    return f"where it {' and '.join(map(predicate, words))}" if words else ""
+
+
+def predicate(words: str) -> str:
+    """ "that hides part of another object" without "that"; what is no verb with "is"."""
+    return words.removeprefix("that ") if words.startswith("that ") else f"is {words}"

@@ -32,7 +32,13 @@ class Rule:
 
 
 def find_rules(
-    holds: Bools, events: Bools, *, most_conditions: int = 4, most_rules: int = 8, least_events: int = 5
+    holds: Bools,
+    events: Bools,
+    *,
+    most_conditions: int = 4,
+    most_rules: int = 8,
+    least_events: int = 5,
+    level: float = LEVEL,
 ) -> list[Rule]:
     """The rules for (n,) events among n cases with m conditions, `holds` (n, m); the best first, none by chance.
 
@@ -43,7 +49,7 @@ def find_rules(
     left = np.ones(len(holds), dtype=np.bool_)
     rules: list[Rule] = []
     while len(rules) < most_rules:
-        rule = _best(holds[left], events[left], most_conditions, least_events)
+        rule = _best(holds[left], events[left], most_conditions, least_events, level)
         if rule is None:
             break
         rules.append(rule)
@@ -69,16 +75,16 @@ def gain(events_in: int, cases_in: int, events: int, cases: int) -> float:
     )
 
 
-def needed(conditions: int) -> float:
+def needed(conditions: int, level: float = LEVEL) -> float:
     """The gain (nats) that one more of so many conditions must bring."""
     from scipy.stats import chi2
 
-    return float(chi2.isf(LEVEL / max(1, conditions), 1)) / 2.0
+    return float(chi2.isf(level / max(1, conditions), 1)) / 2.0
 
 
-def _best(holds: Bools, events: Bools, most_conditions: int, least_events: int) -> Rule | None:
+def _best(holds: Bools, events: Bools, most_conditions: int, least_events: int, level: float) -> Rule | None:
     """The rule of the largest gain, without conditions that add too little."""
-    bar, total = needed(holds.shape[1]), int(events.sum())
+    bar, total = needed(holds.shape[1], level), int(events.sum())
     best: Rule | None = None
     beam = [Rule((), len(holds), total, 0.0)]
     for _ in range(most_conditions):

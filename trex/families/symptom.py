@@ -13,6 +13,7 @@ from trex.scenes.questions.programs import YES_NO
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
+PHANTOM = "phantom"  # an object that is not there
 MAX_COUNTED = 10  # objects of a CLEVR scene
 PHANTOM = "phantom"
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
@@ -37,6 +38,8 @@ class Symptom:
 
 
 SOUGHT = Symptom("scene", "")  # the model gives the answer that a search is for
+# Without the object the model is right, or gives another answer: which is known if it is not known what it misreads.
+RESPONSIBLE, DECIDES = Symptom("object", "responsible"), Symptom("object", "decides")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from trex.foundation.words import rough_span
 from trex.query.question import named_answers
 from trex.query.schema import Query
-from trex.search.render_speed import MAX_LARGE, Duration, estimate, large_s, most_large
+from trex.search.render_speed import MAX_LARGE, Duration, estimate, large_s, most_large, pictures_again
 from trex.search.sampling.budget import most_pictures
-from trex.trials.holds import pictures_again
 from trex.worlds.latents import SCENES
 from trex.worlds.registry import model_shown
 from trex.worlds.world import FAKE, Plan

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from trex.explain.causes import explained_results
+from trex.explain.run_families import explained_results
+from trex.explain.traces import read_traces
 from trex.foundation.words import capitalized
 from trex.report.context import goal, model_words
-from trex.report.first_screen import stays
+from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import FINDINGS, RunFolder, open_run
@@ -23,8 +24,7 @@ from trex.search.judging.headline import family_sentences, headline, how_often_w
 from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.search.results_json import to_json
-from trex.trials.confirmation import Confirmation, read_confirmations
-from trex.trials.holds import Holds, holds_of
+from trex.trials.holds import holds_of
 from trex.worlds.latents import SCENES, Latent
 from trex.worlds.world import World
 
@@ -35,15 +35,14 @@ SCENES_FILE = "found_scenes.json"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run with its results, its page, the confirmations of its hits and the verdicts on conditions; `str` says it."""
+    """A run with its results, its page, what a person reads first, and the verdicts on conditions; `str` says it."""
 
     folder: Path
     manifest: Manifest
     results: Results
     report: Path
-    confirmations: tuple[Confirmation, ...] = ()
+    first: FirstScreen
     verdicts: tuple[Ruling, ...] = ()
-    holds: Holds = field(default_factory=Holds)  # of the scenes that the page shows first
 
     def document(self) -> dict[str, object]:
         """All that `findings.json` says, the places and the verdicts."""
@@ -63,11 +62,13 @@ class Outcome:
         manifest, results = self.manifest, self.results
         verb, answers = goal(manifest)
         scope = manifest.world.scope(manifest.query)
-        lines = [f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {scope}"]
+        asked = f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {scope}"
+        lines = [*self.first.lines, "", asked]
         for number, hit in enumerate(results.found[:SHOWN], start=1):
             says = f"{hit.answer} ({hit.answers[0][1]:.3f})"
             truth = "" if hit.truth is None else f"true answer {hit.truth}, "
-            family = f"family {results.families.numbers[number - 1]}, "
+            of = results.families.numbers[number - 1]
+            family = f"family {of}, " if of else ""
             mean = "" if hit.mean_confidence is None else f", with new noise {hit.mean_confidence:.3f}"
             sure = f"confidence {hit.confidence:.3f}{mean}"
             lines.append(f"{number:4}. {family}{truth}model says {says}, {sure}")
@@ -76,10 +77,7 @@ class Outcome:
         lines.append(f"{results.ending}: {headline(manifest, results)}")
         lines.append(f"{capitalized(how_often_words(manifest, results))}.")
         lines += [f"  {sentence}" for sentence in family_sentences(results)]
-        again = stays(self.confirmations) if results.found else ""
-        further = self.holds.sentence(), f"{capitalized(again)}." if again else ""
-        sentences = (*further, results.control, *results.remarks)
-        lines += [sentence for sentence in sentences if sentence]
+        lines += [sentence for sentence in (results.control, *results.remarks) if sentence]
         return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])
 
 
@@ -87,11 +85,11 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
     results = explained_results(folder, records)
     holds = holds_of(folder, results.found[:MAX_LARGE])
-    folder.write(FINDINGS, to_json(results, {"holds": holds.document()}))
+    first = first_screen(folder.manifest, results, folder.path, holds, read_traces(folder))
+    folder.write(FINDINGS, to_json(results, {"finding": first.document(), "holds": holds.document()}))
     files = _write_found_scenes(folder, results.found)
     report = write_report(folder, results, files)
-    confirmations = tuple(read_confirmations(folder))
-    return Outcome(folder.path, folder.manifest, results, report, confirmations, holds=holds)
+    return Outcome(folder.path, folder.manifest, results, report, first)
 
 
 def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
-from trex.finding.page_pictures import PagePictures, with_pictures
+from trex.finding.examine import After, examined
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.query.schema import ProgramStep
@@ -46,12 +46,11 @@ def find_query(
     run_dir: Path,
     progress: Watcher,
     on_begin: OnBegin,
-    pictures: PagePictures | None = None,
+    after: After | None = None,
 ) -> Outcome:
     """Run a query; calls `on_begin` with the run folder before anything is rendered.
 
-    If `run_dir` already holds a run of the same query, that run is resumed. `pictures` are those that the page gets
-    after the search.
+    If `run_dir` already holds a run of the same query, that run is resumed. `after` is what follows the search.
     """
     plan = source.plan()
     try:
@@ -59,7 +58,7 @@ def find_query(
     except InputError:  # looked at once: a run that another process begins later is in use
         if not is_run(run_dir) or not _has_run_of(run_dir, plan):
             raise
-        return resume(run_dir, progress, on_begin, pictures)
+        return resume(run_dir, progress, on_begin, after)
     world = plan.open()
     with ExitStack() as stack:
         try:
@@ -76,12 +75,12 @@ def find_query(
                 if folder.draws.stat().st_size == 0:
                     shutil.rmtree(run_dir, ignore_errors=True)
                 raise
+            return examined(folder, world, done, after)
         finally:
             world.close()
-        return with_pictures(folder, done, pictures)
 
 
-def resume(path: Path, progress: Watcher, on_begin: OnBegin, pictures: PagePictures | None = None) -> Outcome:
+def resume(path: Path, progress: Watcher, on_begin: OnBegin, after: After | None = None) -> Outcome:
     """Continue a run from its last draw; RunError if a draw is damaged, or if model or renderer have changed.
 
     Lost and damaged pictures of its hits are rendered again.
@@ -94,7 +93,7 @@ def resume(path: Path, progress: Watcher, on_begin: OnBegin, pictures: PagePictu
                 progress.note(note)
             restore_pictures(folder, world, records)
             done = run_to_end(InProcess(world, folder), folder, progress)
-        return with_pictures(folder, done, pictures)
+            return examined(folder, world, done, after)
 
 
 def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher) -> Outcome:

@@ -44,6 +44,14 @@ class ResultOptions(Options):
 class SearchOptions(ResultOptions):
     """What a search also does."""
 
+    explain: Annotated[
+        bool,
+        Option(
+            "Ask the model what it misreads in the found scenes; render the 8 most confident ones without each object, "
+            "under other noise and from other viewpoints: about 20 pictures per scene.",
+            ("--explain/--no-explain",),
+        ),
+    ] = True
     large: Annotated[
         bool,
         Option(

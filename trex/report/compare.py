@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.explain.causes import explained_results
+from trex.explain.run_families import explained_results
 from trex.foundation.errors import InputError
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion

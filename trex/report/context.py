@@ -10,17 +10,18 @@ from typing import ClassVar
 
 from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
+from trex.explain.traces import TracedDraw, Traces, read_traces
 from trex.explain.view import ExplanationView, make_explanation_view
 from trex.families.family import Family
-from trex.families.relatives import family_count_words, family_rule
 from trex.foundation.percent import percent
+from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.thumbnails import SMALL_PX
 from trex.query.target import goal as target_goal
 from trex.report.calibration import CalibrationView, calibration_view
-from trex.report.first_screen import Tone, summary, tone
+from trex.report.first_screen import FirstScreen, Tone, first_screen, tone
 from trex.report.gallery import (
     MOST,
     PER_PAGE,
@@ -31,15 +32,19 @@ from trex.report.gallery import (
     picture_url,
     search_order,
 )
+from trex.report.proof import Proof, proof_of
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import SearchSession, read_sessions
+from trex.scenes.scene import scene_id
 from trex.search.hit import Hit
-from trex.search.judging.headline import headline, source_words
+from trex.search.judging.headline import how_often_words
+from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.accuracy import check_words
 from trex.trials.confirmation import Confirmation, EnlargedLook, larger_looks, read_confirmations
+from trex.trials.holds import Holds, holds_of
 from trex.worlds.description import Noun
 from trex.worlds.registry import SHIPPED, model_shown
 
@@ -114,9 +119,9 @@ class ReportContext:
         known = self.explanations.get(name)
         return make_explanation_view(self.folder, known, self.looks.get(name)) if known else None
 
-    def family(self, place: int) -> Family:
-        """The family of the hit at this place."""
-        return self.results.families.known[self.results.families.numbers[place] - 1]
+    def family(self, place: int) -> Family | None:
+        """The family of the hit at this place, None if it is in none."""
+        return self.results.families.of(place)
 
     def image(self, hit: Hit, rank: int = 0) -> str:
         """The picture as a data URL, "" if it is not stored; after the first page a JPEG, which bounds the size."""
@@ -138,30 +143,51 @@ class ReportContext:
         return family_choices(self.results.families, self.noun)
 
     @property
-    def families_words(self) -> str:
-        return family_count_words(self.results.families)
-
-    @property
-    def sources(self) -> str:
-        """How many hits come from the prior, and how many from chains."""
-        return source_words(self.results, self.noun)
+    def starts(self) -> str:
+        """How many of the hits are independent of each other."""
+        return f"from {counted(self.results.families.cluster_count, 'independent start')}"
 
     @property
     def rules(self) -> str:
-        """When two latents are distinct, and when they are of one family."""
-        return f"{self.manifest.world.rule} {family_rule(self.noun)}"
+        """When two latents are distinct."""
+        return self.manifest.world.rule
 
     @property
     def tone(self) -> Tone:
         return tone(self.results)
 
     @property
-    def headline(self) -> str:
-        return headline(self.manifest, self.results)
+    def first(self) -> FirstScreen:
+        """What a person reads first."""
+        place = self.folder.path
+        return first_screen(self.manifest, self.results, place, self.holds, self.traces)
+
+    @cached_property
+    def holds(self) -> Holds:
+        """How far the finding holds, of the scenes that the page shows first."""
+        return holds_of(self.folder, self.results.found[:MAX_LARGE])
+
+    @cached_property
+    def traces(self) -> Traces:
+        """What the model misreads in the hits."""
+        return read_traces(self.folder)
+
+    @cached_property
+    def proofs(self) -> Mapping[int, Proof]:
+        """The pictures that show what the model misreads, by the hit's place, of the first hits of the gallery."""
+        found = (
+            proof_of(self.folder, place, hit, self._trace(hit), self.explanations.get(hit.record.picture))
+            for place, hit in self.shown[: self.per_page]
+        )
+        return {proof.place: proof for proof in found if proof is not None}
+
+    def _trace(self, hit: Hit) -> TracedDraw | None:
+        return self.traces.hits.get(scene_id(hit.record.scene)) if hit.scene is not None else None
 
     @property
-    def summary(self) -> str:
-        return summary(self.manifest, self.results, self.explanations, self.confirmations)
+    def often(self) -> str:
+        """How often it happens at which look, and how many hits were fragile, in one sentence."""
+        return f"{capitalized(how_often_words(self.manifest, self.results))}."
 
     @property
     def goal(self) -> Goal:

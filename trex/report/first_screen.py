@@ -1,23 +1,81 @@
-"""The top of a report: how many hits, how confident, how often, why, and whether they stay at another look."""
+"""The first screen of a page, a terminal, a notebook and `findings.json`: what the model does wrong, and how often."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from trex.explain.explanation import Explanation
+from trex.explain.traces import Traces
+from trex.families.family import Family
+from trex.families.lineage import Families
+from trex.families.pattern import predicate
 from trex.foundation.percent import percent
-from trex.foundation.words import capitalized
+from trex.foundation.words import capitalized, counted
+from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
-from trex.pages.wording import rate_words
 from trex.runs.manifest import Manifest
-from trex.scenes.describe import object_words
-from trex.search.judging.headline import how_often_words
+from trex.scenes.conditions import Condition
+from trex.search.judging.headline import headline
 from trex.search.results import Results
-from trex.trials.confirmation import Confirmation, stay
+from trex.trials.holds import Holds
+from trex.worlds.latents import SCENES
 
 Tone = Literal["bad", "good", "open"]
+ALSO = 3  # further families that are named
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What a person reads first.
+
+    `what` the model does wrong, in one sentence; `evidence` for it; `also`: other families; `how_often` in random
+    scenes; `how_far` it holds under other noise, quality and views, "" if that was not measured; `then` what can be
+    done, each with its command.
+    """
+
+    what: str
+    evidence: tuple[str, ...]
+    also: tuple[str, ...]
+    how_often: str
+    how_far: str
+    then: tuple[tuple[str, str], ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The screen as lines of text."""
+        far = [self.how_far] if self.how_far else []
+        also = [f"Also: {words}" for words in self.also]
+        then = [f"{words}: {command}" for words, command in self.then]
+        return [self.what, *self.evidence, f"How often: {self.how_often}", *far, *also, *then]
+
+    def document(self) -> Mapping[str, object]:
+        """The screen for machines."""
+        return {
+            "what": self.what,
+            "evidence": list(self.evidence),
+            "also": list(self.also),
+            "how_often": self.how_often,
+            "how_far": self.how_far,
+            "next": [{"words": words, "command": command} for words, command in self.then],
+        }
+
+
+def first_screen(
+    manifest: Manifest, results: Results, run: Path, holds: Holds, traces: Traces
+) -> FirstScreen:
+    """The first screen of a run; `holds` are those of the scenes that the page shows first."""
+    traced = [family for family in results.families.known if family.is_traced]
+    found = headline(manifest, results)
+    return FirstScreen(
+        what=traced[0].words if traced else found,
+        evidence=tuple(filter(None, [_sure(manifest, results), *_evidence(results, traced, traces)])),
+        also=_also(traced, len(results.found)),
+        how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many))}.",
+        how_far=holds.sentence() if results.found else "",
+        then=_then(manifest, results, run),
+    )
 
 
 def tone(results: Results) -> Tone:
@@ -28,59 +86,80 @@ def tone(results: Results) -> Tone:
     return "bad" if True in judged else "good" if all(item is False for item in judged) else "open"
 
 
-def summary(
-    manifest: Manifest,
-    results: Results,
-    explanations: Mapping[str, Explanation],
-    looks: Sequence[Confirmation],
-) -> str:
-    """Two sentences below the headline: how often and how fragile, then why; leaves out what was not examined."""
-    outcome = how_often_words(manifest, results)
-    detail = "; ".join(
-        part for part in (_how_sure(manifest, results), _why(explanations), stays(looks)) if part
-    )
-    return f"{capitalized(outcome)}. {capitalized(detail)}."
+def _sure(manifest: Manifest, results: Results) -> str:
+    """In how many scenes the model is wrong, and how sure it is; the best confidence without a hit."""
+    n, noun = len(results.found), manifest.world.noun
+    if not n:
+        return f"The best confidence was {percent(results.conclusion.best)}."
+    if not manifest.query.target.declared.is_sure:
+        return f"The confidence in the target is {_range([hit.confidence for hit in results.found])}."
+    wrong = sum(hit.is_wrong is True for hit in results.found)
+    every = f"In the {noun.one} found" if n == 1 else f"In all {n} {noun.many} found"
+    some = every if wrong in (0, n) else f"In {wrong} of {n} {noun.many} found"
+    # The mean over noise draws that the search has not chosen, where there are some.
+    sure = f"{_range([hit.mean_confidence or hit.answers[0][1] for hit in results.found])} sure of its answer"
+    if any(hit.mean_confidence for hit in results.found):
+        sure += ", averaged over render noise"
+    if wrong:
+        return f"{some} the answer is wrong, and the model is {sure}."
+    return f"{every} the model is {sure}."
 
 
-def _how_sure(manifest: Manifest, results: Results) -> str:
-    if not results.found:
-        return f"the best confidence was {percent(results.conclusion.best)}"
-    is_sure = manifest.query.target.declared.is_sure
-    values = [
-        found.mean_confidence
-        or (found.answers[0][1] if is_sure else found.confidence)  # not the chosen draw's
-        for found in results.found
-    ]
+def _range(values: Sequence[float]) -> str:
     low, high = percent(min(values)), percent(max(values))
-    share = low if low == high else f"{low} to {high}"
-    return f"the model is {share} sure of its answer" if is_sure else f"confidence in the target {share}"
+    return low if low == high else f"{low} to {high}"
 
 
-def _why(explanations: Mapping[str, Explanation]) -> str:
-    """The number of explained scenes with objects responsible, and the most frequent one."""
-    exact = [explanation for explanation in explanations.values() if explanation.control.is_exact]
-    blamed = [explanation for explanation in exact if explanation.blame.parts]
-    if not exact:
-        return ""
-    if not blamed:
-        return f"no object is responsible in any of the {len(exact)} explained scenes"
-    names = Counter(name for explanation in blamed for name in _blamed_names(explanation))
-    name, times = names.most_common(1)[0]
-    return (
-        f"objects responsible were identified in {len(blamed)} of {len(exact)} explained scenes, most often a "
-        f"{name} ({times})"
-    )
+def _evidence(results: Results, traced: Sequence[Family], traces: Traces) -> list[str]:
+    """What speaks for the first family, and how many hits it holds of how many starts."""
+    if not traced:
+        if results.found and traces.closed:
+            return [f"What it misreads is not known, as {traces.closed}."]
+        return []
+    first, families = traced[0], results.families
+    texts = [first.evidence]
+    if first.often:
+        texts.append(_often(*first.often, first.size))
+    if len(results.found) > 1 and families.cluster_count < len(results.found):
+        texts.append(_starts(families, len(results.found)))
+    return texts
 
 
-def _blamed_names(explanation: Explanation) -> set[str]:
-    return {object_words(explanation.scene, index) for index in explanation.blame.parts}
+def _often(condition: Condition, n: int, size: int) -> str:
+    if condition.part == "scene":
+        return f"{n} of the {size} occur {condition.words}."
+    return f"In {n} of the {size} it {predicate(condition.words)}."
 
 
-def stays(looks: Sequence[Confirmation]) -> str:
-    """How many hits stay at the look that is closest to CLEVR's own; "" if none was rendered again."""
-    done = [look for look in sorted(looks, key=lambda look: look.preset != "clevr") if look.scenes]
-    if not done:
-        return ""
-    return (
-        f"rendered again at preset {done[0].preset}, {rate_words(stay(done[0].scenes))} stay in the level set"
-    )
+def _starts(families: Families, n: int) -> str:
+    return f"The {n} scenes come from {counted(families.cluster_count, 'independent start')}."
+
+
+def _also(traced: Sequence[Family], n: int) -> tuple[str, ...]:
+    """The other families, with how many of the hits they hold."""
+    texts = [f"{family.words} ({family.size} of {n})" for family in traced[1 : 1 + ALSO]]
+    more = len(traced) - 1 - ALSO
+    return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
+
+
+def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, str], ...]:
+    """What can be done next with a run that found something."""
+    if not results.found:
+        return ()
+    steps = []
+    if manifest.world.form is SCENES:
+        if results.families.known and results.families.known[0].is_traced:
+            over = _deciding(results.families.known[0])
+            steps.append(("See from where on it is right", f"trex curve {run} --over {over}"))
+        steps.append(("Change every attribute too", f"trex explain {run}"))
+        if any(hit.is_wrong for hit in results.found):
+            steps.append(("Keep the scenes as a regression test", f"trex suite add {run} --to suite"))
+    steps.append(("Take the scenes along", f"trex export {run}"))
+    return tuple(steps)
+
+
+def _deciding(family: Family) -> str:
+    """The quantity of `trex curve` that a family's conditions are about."""
+    keys = [condition.key.split()[0] for condition in family.pattern.conditions]
+    about = {"touches": "distance", "beside": "distance", "objects": "objects", "key": "light", "far": "size"}
+    return next((about[key] for key in keys if key in about), "visible")

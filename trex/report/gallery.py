@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from trex.families.family import Family
-from trex.families.relatives import Families
+from trex.families.lineage import NO_FAMILY, Families
 from trex.foundation.percent import percent
 from trex.foundation.words import counted
 from trex.pages.table import Table, table_of
@@ -28,11 +28,8 @@ Cells = Table[tuple[str, ...]]
 
 
 def first_places(families: Families, most: int) -> list[int]:
-    """The places of the hits that a gallery shows, in its order: one of each family, then the others.
-
-    Hits of which nothing is known are not families to a reader; they are among the others.
-    """
-    heads = [family.representative for family in families.known if not family.is_alone]
+    """The places of the hits that a gallery shows, in its order: one of each family, then the others."""
+    heads = [family.representative for family in families.known]
     known = set(heads)
     others = [place for place in range(len(families.numbers)) if place not in known]
     return [*heads, *others][:most]
@@ -45,15 +42,16 @@ def family_counts(family: Family, n: int, noun: Noun) -> str:
 
 def family_choices(families: Families, noun: Noun) -> list[tuple[str, str]]:
     """The families to filter by, as (value, words); none if there is nothing to choose."""
-    several = [family for family in families.known if not family.is_alone]
-    alone = families.count - len(several)
-    found = [(family_key(family), f"{family.number}: {family.words} ({family.size})") for family in several]
-    return [*found, (ALONE, f"{noun.many} by themselves ({alone})")] if alone and found else found
+    alone = sum(number == NO_FAMILY for number in families.numbers)
+    found = [
+        (str(family.number), f"{family.number}: {family.words} ({family.size})") for family in families.known
+    ]
+    return [*found, (ALONE, f"{noun.many} in no family ({alone})")] if alone and found else found
 
 
-def family_key(family: Family) -> str:
-    """The filter's value of a hit of this family."""
-    return ALONE if family.is_alone else str(family.number)
+def family_key(number: int) -> str:
+    """The filter's value of a hit of the family with this number."""
+    return ALONE if number == NO_FAMILY else str(number)
 
 
 def kinds(found: Hit, is_explained: bool) -> tuple[str, ...]:

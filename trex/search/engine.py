@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, cast
 
-from trex.bank.bank import bank_of
+from trex.bank.bank import Bank, bank_of
 from trex.inference.chains import Checkpoint
 from trex.inference.rng import BANK_STREAM, PRIOR_STREAM
 from trex.inference.scoring import Scorer
@@ -115,14 +115,8 @@ class InProcess:
         if not what.is_banked:
             yield from self._draws(what, indices, scorer)
             return
-        section = self.world.plan.query.render
-        if what.look != DECIDING:
-            section = section.model_copy(update={"preset": what.look})
-        lent = Lent(cast(SceneRenderer, self.world.renderer_at(what.look)))
         is_optional = what.zs is not None  # the search does not need to keep them
-        with bank_of(
-            self.world.plan, section, seed=what.seed, renderer=lent, is_optional=is_optional
-        ) as bank:
+        with open_bank(self.world, what.look, what.seed, is_optional=is_optional) as bank:
             yield from self._draws(what, indices, replace(scorer, renderer=bank.renderer))
 
     def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:
@@ -146,6 +140,15 @@ class InProcess:
     @property
     def _keep(self) -> SavePicture:
         return keep_in(self.folder)
+
+
+def open_bank(world: OpenWorld, look: str, seed: int, *, is_optional: bool) -> Bank:
+    """The bank of an open world at a look, rendered by the world's own renderer; `is_optional` as for `bank_of`."""
+    section = world.plan.query.render
+    if look != DECIDING:
+        section = section.model_copy(update={"preset": look})
+    lent = Lent(cast(SceneRenderer, world.renderer_at(look)))
+    return bank_of(world.plan, section, seed=seed, renderer=lent, is_optional=is_optional)
 
 
 def keep_in(folder: RunFolder) -> SavePicture:

@@ -15,7 +15,7 @@ from trex.foundation.files import read_text, write_atomic
 from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
 from trex.foundation.words import rough_span
-from trex.query.schema import Query
+from trex.query.schema import Query, RenderSection
 from trex.render.blender.blender_renderer import default_processes
 from trex.render.presets import PRESETS, preset_named
 from trex.runs.sessions import Counts
@@ -31,6 +31,8 @@ LARGE = "reference"  # looks like CLEVR's own preset in a twenty-fifth of the ti
 MAX_LARGE = (
     8  # hits that are rendered so for the page, most confident first; each costs about 5 seconds of CPU time
 )
+VIEWS = 10  # viewpoints of each hit that say how far it holds, from the prior's cameras and lights
+NOISE = 4  # noise draws of each for the same, besides those that decided that it counts as found
 BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 START_S = 4.0  # about, until a Blender renders its first picture; each look has its own
 
@@ -75,6 +77,11 @@ def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0
 def large_s(pictures: int) -> float:
     """The time for large pictures of hits, which one Blender renders after the search."""
     return pictures * (CPU_S[LARGE] + BESIDE_S) + START_S if pictures else 0.0
+
+
+def pictures_again(render: RenderSection) -> int:
+    """The pictures that are rendered to say how far one scene holds."""
+    return NOISE * render.pictures + VIEWS * render.noise
 
 
 def most_large(plan: Plan) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from trex.families.relatives import Families, Responsible, distinct_words, group, with_rates
+from trex.families.family import Family
+from trex.families.lineage import Families, distinct_words, group, with_rates
 from trex.foundation.errors import RunError
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
@@ -35,7 +36,6 @@ from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent, identity
 
-ByPicture = Mapping[str, frozenset[Responsible]]
 NO_CONTROL = (
     "No positive control could be run: for an easier level set of known mass (about 1%) at least 100 prior draws "
     "with different scores are needed; raise search.prior_scenes."
@@ -87,12 +87,10 @@ class Results:
         return self.conclusion.ending.value
 
 
-def read_results(
-    manifest: Manifest, records: Sequence[Record], responsible: ByPicture | None = None
-) -> Results:
+def read_results(manifest: Manifest, records: Sequence[Record], known: Sequence[Family] = ()) -> Results:
     """The results of a run; needs at least one prior draw.
 
-    `responsible` maps a hit's picture to the objects responsible, for hits that have been explained.
+    `known` are the families of its hits, as far as these have been traced or explained.
     """
     target, options = manifest.target, manifest.search
     searched, sample = (make(records, target, options) for make in (prior_sample, counted_sample))
@@ -104,7 +102,7 @@ def read_results(
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
     scenes = sorted_hits(manifest, found.found, found)
-    families = _families(manifest, scenes, found, (searched, sample), responsible or {})
+    families = _families(manifest, scenes, found, (searched, sample), known)
     examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
@@ -174,19 +172,18 @@ def _families(
     scenes: Sequence[Hit],
     found: Hits,
     samples: tuple[PriorSample, PriorSample],
-    responsible: ByPicture,
+    known: Sequence[Family],
 ) -> Families:
     """The families of the hits, with their rates, by the sample that the chains start from and the counted one."""
     searched, sample = samples
     world, zs = manifest.world, [hit.record.z for hit in scenes]
-    causes = [responsible.get(hit.record.picture, frozenset()) for hit in scenes]
     prior, selection = sample.counted
     draws = [
         (draw.z, manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost)
         for draw in prior
     ]
     return with_rates(
-        group(zs, *_lineage(manifest, scenes, searched), causes, world.noun),
+        group(zs, *_lineage(manifest, scenes, searched), world.noun, known),
         zs,
         draws,
         (selection, sample.how_often.level),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from trex.families.family import Family
 from trex.search.hit import Hit
@@ -12,10 +11,11 @@ from trex.search.results import Results
 from trex.worlds.latents import to_fields
 
 
-def to_json(results: Results, further: Mapping[str, object] = MappingProxyType({})) -> str:
-    """The results as JSON, with further values under keys of their own."""
+def to_json(results: Results, first: Mapping[str, object]) -> str:
+    """The results as JSON, after `first`, values under keys of their own."""
     how = results.how_often
     data: Mapping[str, object] = {
+        **first,
         "ending": results.ending,
         "sentences": [*results.conclusion.sentences, *filter(None, [results.control]), *results.remarks],
         "how_often": {
@@ -33,7 +33,6 @@ def to_json(results: Results, further: Mapping[str, object] = MappingProxyType({
         "sources": results.families.source_count,
         "found": [_scene_json(results, place) for place in range(len(results.found))],
         "fragile": [_hit_json(hit) for hit in results.fragile],
-        **further,
     }  # fmt: skip
     return json.dumps(data, indent=1) + "\n"
 
@@ -41,7 +40,10 @@ def to_json(results: Results, further: Mapping[str, object] = MappingProxyType({
 def _family_json(results: Results, family: Family) -> Mapping[str, object]:
     rate = family.rate
     return {
-        "family": family.number, "words": family.words, "scenes": family.size,
+        "family": family.number, "words": family.words, "evidence": family.evidence, "scenes": family.size,
+        "starts": family.clusters, "what": family.symptom.what, "became": family.became,
+        "conditions": [condition.key for condition in family.pattern.conditions],
+        "confirmed": family.is_established,
         "share_of_hits": family.size / len(results.found), "representative": family.representative,
         "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
     }  # fmt: skip

@@ -126,7 +126,7 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
 
 
 def _groups(folder: RunFolder) -> dict[str, int]:
-    """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.families.relatives`)."""
+    """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.families.lineage`)."""
     results = read_results(folder.manifest, run_draws(folder))
     clusters = results.families.clusters
     return {hit.record.picture: cluster for hit, cluster in zip(results.found, clusters, strict=True)}

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,7 +21,6 @@ from trex.foundation.progress import Progress
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion
-from trex.query.schema import RenderSection
 from trex.query.target import leaves_answer_open
 from trex.runs.folder import RunFolder
 from trex.runs.open_world import open_world
@@ -28,15 +28,13 @@ from trex.scenes.noise import fresh_draws, with_seed
 from trex.scenes.scene import Scene
 from trex.scenes.views import other_views
 from trex.search.hit import Hit
-from trex.search.render_speed import LARGE
+from trex.search.render_speed import LARGE, NOISE, VIEWS
 from trex.trials.confirmation import read_confirmation, stay
 from trex.worlds.latents import SCENES, Latent
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.world import OpenWorld
 
-FILE, STEP = "holds.json", "how far it holds"
-VIEWS = 10  # viewpoints of each scene, from the prior's cameras and lights
-NOISE = 4  # noise draws of each scene, besides those that decided that it counts as found
+FILE = "holds.json"
 
 
 @dataclass(frozen=True)
@@ -127,16 +125,17 @@ class Holds:
         }
 
 
-def pictures_again(render: RenderSection) -> int:
-    """The pictures that are rendered to say how far one scene holds."""
-    return NOISE * render.pictures + VIEWS * render.noise
-
-
-def measure_holds(folder: RunFolder, hits: Sequence[Hit], progress: Progress) -> bool:
+def measure_holds(
+    folder: RunFolder,
+    hits: Sequence[Hit],
+    progress: Progress,
+    opened: Callable[[], AbstractContextManager[OpenWorld]] | None = None,
+) -> bool:
     """Measure the scenes of these hits that are not measured yet, one after the other; False if none is missing.
 
     Each is saved as soon as it is done. Viewpoints and noise follow from the picture's hash, so that a resumed
-    measurement gives the same. RunError if an earlier one was made with another renderer or model.
+    measurement gives the same. The run's world is `opened` only if something is missing. RunError if an earlier
+    measurement was made with another renderer or model.
     """
     if folder.manifest.world.form is not SCENES:
         return False
@@ -145,7 +144,7 @@ def measure_holds(folder: RunFolder, hits: Sequence[Hit], progress: Progress) ->
     missing = [hit for hit in hits if hit.record.picture and hit.record.picture not in known]
     if not missing:
         return False
-    with open_world(folder) as world:
+    with opened() if opened else open_world(folder) as world:
         made = folder.manifest.made
         held = old or HeldScenes(world.made.renderer, made.model)
         if (held.renderer, held.model) != (world.made.renderer, made.model):
@@ -153,10 +152,10 @@ def measure_holds(folder: RunFolder, hits: Sequence[Hit], progress: Progress) ->
                 f"{folder.path / FILE} was made with renderer {held.renderer} and model {held.model}; delete it"
             )
         for number, hit in enumerate(missing, start=len(hits) - len(missing)):
-            progress(STEP, number, len(hits))
+            progress("how far it holds", number, len(hits))
             held = replace(held, scenes=(*held.scenes, _measured(folder, world, hit)))
             write_atomic(folder.path / FILE, CODEC.text(held).encode())
-        progress(STEP, len(hits), len(hits))
+        progress("how far it holds", len(hits), len(hits))
     return True
 
 

@@ -42,7 +42,8 @@ class Plan:
     the number of render processes, in a world that uses them; None takes the query's number or the machine's
     default. No picture depends on it, so it is not part of the query. `model_key` returns the model's name and a
     hash that changes with its weights, `shapes` one of each introduced shape's files; `opener` starts the renderer
-    that the world has prepared.
+    that the world has prepared. `asks` is the model before it was bound to its question; None in a world without
+    questions.
     """
 
     world: World[Latent]
@@ -59,6 +60,7 @@ class Plan:
     trained_on: tuple[str, ...] = ()
     processes: int | None = None
     shapes: Callable[[], Mapping[str, str]] = dict
+    asks: ClevrModel | None = None
 
     def open(self) -> OpenWorld:
         """Start the renderer, to check that it (for Blender, also the device) is available."""

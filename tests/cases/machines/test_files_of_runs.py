@@ -110,7 +110,7 @@ def test_a_lost_or_damaged_picture_of_a_hit_is_rendered_again(
     damage(hit_picture(folder))
     assert tree(folder / "pictures") != whole
     refused(trex("export", folder, "--format", "coco"), f"trex resume {folder} renders")
-    trex_done("resume", folder)
+    trex_done("resume", folder, "--no-explain")
     assert tree(folder / "pictures") == whole
     assert draws(folder) == draws(searched)
     trex_done("export", folder, "--format", "coco")

@@ -29,6 +29,7 @@ find {tmp}/query.toml --endpoint {url} --out {tmp}/run --no-large
 resume {tmp}/run
 report {tmp}/run
 explain {tmp}/run --top 1 --no-saliency --nuisances 1
+curve {tmp}/run --over noise --object 0 --scenes 1
 export {tmp}/run --format clevr
 export {tmp}/run --format coco
 export {tmp}/run --format fiftyone

@@ -13,7 +13,7 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.question import Question
 from trex.render.picture import Picture
-from trex.scenes.conditions import BESIDE, FAR, LOW
+from trex.scenes.conditions import BESIDE, FAR
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
@@ -140,7 +140,7 @@ def small_things_at_the_back_are_missed(facts: Facts) -> SceneSets:
 def left_is_right_under_a_low_camera(facts: Facts) -> SceneSets:
     """Left and right are confused where the camera is low."""
     sets = scene_sets(facts.scene)
-    if facts.scene.nuisances.camera[2] >= -LOW:
+    if facts.scene.nuisances.camera[2] >= -0.25:
         return sets
     turned = {"left": sets.beyond["right"], "right": sets.beyond["left"]}
     return replace(sets, beyond=sets.beyond | turned)

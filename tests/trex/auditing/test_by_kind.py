@@ -27,7 +27,7 @@ COUNTS = next(family.index for family in FAMILIES if family.name.endswith("count
 KIND = FAMILIES[COUNTS].kind
 OTHER = next(family.index for family in FAMILIES if family.kind != KIND)
 SCENE = ScenePrior(CLEVR, n_objects=(3, 3)).sample(np.random.default_rng(5))
-FACTS = Facts(SCENE, (1.0,) * 3, (None,) * 3)
+FACTS = Facts(SCENE, (1.0,) * 3, (None,) * 3, ((),) * 3)
 
 
 def counts(share: Proportion) -> tuple[int, int]:

@@ -138,4 +138,4 @@ def test_changes_are_tried_from_small_to_large_and_each_once() -> None:
 
 def test_an_empty_scene_has_no_change() -> None:
     empty = replace(first_cases()[0][0].scene, objects=())
-    assert single_changes(Facts(empty, (), ()), None, CLEVR) == []
+    assert single_changes(Facts(empty, (), (), ()), None, CLEVR) == []

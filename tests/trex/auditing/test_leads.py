@@ -24,7 +24,7 @@ from trex.scenes.vocabulary import CLEVR
 from trex.worlds.registry import check
 
 SCENE = ScenePrior(CLEVR, n_objects=(4, 4)).sample(np.random.default_rng(5))
-FACTS = Facts(SCENE, (1.0,) * 4, (None,) * 4)
+FACTS = Facts(SCENE, (1.0,) * 4, (None,) * 4, ((),) * 4)
 COPIES = 5  # of the rows: the answer has to be wrong in five scenes
 ASKER = Asker(fake(), CLEVR, 300, 0, 0.9)
 

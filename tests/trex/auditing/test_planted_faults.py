@@ -48,12 +48,12 @@ def differs(view: View) -> Callable[[Facts], bool]:
         (
             small_things_at_the_back_are_missed,
             {"size small", "far back"},
-            "A small object at the back is missed.",
+            "The model misses a small object where it is at the back.",
         ),
         (
             left_is_right_under_a_low_camera,
             {"camera low"},
-            "Left and right are confused when the camera is low.",
+            "The model confuses left and right when the camera is low.",
         ),
     ],
 )
@@ -74,7 +74,7 @@ def test_the_first_family_names_the_planted_conditions(
 @pytest.mark.slow
 def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere", severity=SEVERITY)
-    assert found[0].words == "A metal cylinder less than 60% visible is taken for a cube."
+    assert found[0].words == "The model reads a metal cylinder as a cube where it is less than 60% visible."
     assert found[0].is_confirmed
     assert all(row.blamed.endswith("metal cylinder, taken for cube") for row in found[0].shown)
     assert found[0].survives["noise"][0] == 1.0
@@ -89,8 +89,8 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
 def test_blue_beside_green(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, blue_beside_green_is_swapped, revoked="gray brown purple cyan yellow")
     texts = {
-        "A blue object beside a green object is seen as green.",
-        "A green object beside a blue object is seen as blue.",
+        "The model sees a blue object as green where it is beside a green object.",
+        "The model sees a green object as blue where it is beside a blue object.",
     }
     assert found and {finding.words for finding in found[:2]} <= texts
     # Planted bug: of two objects with exchanged values, only the first one's mistakes were asked again.

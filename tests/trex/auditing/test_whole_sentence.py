@@ -35,7 +35,7 @@ from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
 
-CUBE, OTHER = "is taken for a cube", "is taken for another shape"
+CUBE, OTHER = "as a cube", "as another shape"
 See = Callable[[SceneObject, int], str]  # what a small object at the back, that is no cube, is taken for
 
 
@@ -109,7 +109,7 @@ def contradicted(found: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     for finding in found:
         failing = [row for situation in situations(rows, plain_asker()) for row in situation.failures]
         values = [each.value for each in failing if each.symptom == finding.family.symptom]
-        named = finding.words.split()[-1].strip(".")
+        named = finding.family.value
         if finding.is_confirmed and named in CLEVR.available("shape") and clear_value(values) != named:
             wrong.append(finding.words)
     return wrong
@@ -322,7 +322,7 @@ def test_a_phantom_is_a_symptom_of_the_scene_and_its_kind_is_named_if_it_is_the_
     failure = misread(Misreading("phantom", None, cube))
     assert failure == Failure(Symptom("scene", "phantom"), 0, "", cube)
     mostly = Family(Pattern(), failure.symptom, (("", cube, 9), ("", ball, 1)))
-    assert mostly.words == f"A {cube} is seen that is not there."
+    assert mostly.words == f"The model sees a {cube} that is not there."
     assert mostly.covers(failure.symptom, cube) and not mostly.covers(failure.symptom, ball)
     mixed = Family(Pattern(), failure.symptom, (("", cube, 5), ("", ball, 5)))
     scene = Scene((SceneObject("cube", "small", "red", "metal", 0.0, 0.0, 0.0),), Nuisances())
@@ -332,7 +332,9 @@ def test_a_phantom_is_a_symptom_of_the_scene_and_its_kind_is_named_if_it_is_the_
         membership = Membership(family, examined, CLEVR)
         said = {text for text in "123" if membership.is_failure(scene, Mistake(0, 0), question, text)}
         assert said == texts
-    assert mixed.words == "An object is seen that is not there." and mixed.covers(failure.symptom, ball)
+    assert mixed.words == "The model sees an object that is not there." and mixed.covers(
+        failure.symptom, ball
+    )
 
 
 def test_an_old_audit_reads_and_a_phantom_is_stored() -> None:

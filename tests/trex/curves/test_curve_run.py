@@ -5,32 +5,28 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import trex as trex_api
 from tests.running.command_line import refused, trex
 from tests.running.runs import run, without_reports
-from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import Question
-from trex.curves import misread
 from trex.curves.curve import Curve
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.stored import CODEC, read_curves
+from trex.explain.traces import CODEC as CODEC_OF_TRACES
+from trex.explain.traces import FILE, TracedDraw
 from trex.foundation.errors import InputError, RunError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.folder import open_run
-from trex.scenes.misreading import Misreading, answer_if
+from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
-from trex.scenes.questions.programs import Step
-from trex.scenes.scene import Scene
+from trex.scenes.scene import Scene, scene_id
+from trex.trials.lines import Lines
 
 DISTANCE = ("--over", "distance", "--at", "0", "--at", "0.1", "--at", "0.4")
 FIRST = ("--object", "0", "--object", "0")
@@ -204,36 +200,16 @@ def test_the_object_is_the_one_that_an_explanation_names(searched: Path, tmp_pat
     assert [(scene.scene, scene.index) for scene in curve.scenes] == known
 
 
-@dataclass(frozen=True)
-class SeesCubes:
-    """Takes object 2 of each of these hits for a cube, and answers any question; every other scene is unknown to it."""
-
-    hits: Sequence[trex_api.Hit]
-    name: str = "sees cubes"
-    input_size: None = None
-
-    def bind(self, question: Question) -> NoReturn:
-        raise AssertionError(f"it was asked {question} alone")
-
-    def ask(self, image: NDArray[np.float32], questions: Sequence[Question]) -> NDArray[np.float64]:
-        (scene,) = [
-            hit.scene for hit in self.hits if np.array_equal(np.asarray(hit.picture) / np.float32(255), image)
-        ]
-        assert scene is not None
-        rows = np.full((len(questions), len(ANSWERS)), np.log(0.01 / (len(ANSWERS) - 1)))
-        for row, question in zip(rows, questions, strict=True):
-            program = tuple(Step(*step) for step in question.program)
-            answer = answer_if(scene, [Misreading("shape", 2, "cube")], program)
-            row[ANSWERS.index(answer or "0")] = np.log(0.99)
-        return rows
-
-
-def test_the_object_is_the_one_that_answers_to_many_questions_tell(
-    searched: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(misread, "open_model", lambda *_: SeesCubes(trex_api.open_run(searched).hits))
-    with open_run(searched, for_writing=False) as folder:
-        hits = trex_api.open_run(searched).hits
+def test_the_object_is_the_one_that_a_trace_tells(searched: Path, tmp_path: Path) -> None:
+    path = copied(searched, tmp_path)
+    hits = [hit for hit in trex_api.open_run(path).hits if hit.record.picture]
+    rows = [
+        TracedDraw("hit", scene_id(hit.record.scene), (Misreading("shape", 2, "cube"),), (5.0,), 0, 200)
+        for hit in hits
+    ]
+    with open_run(path, for_writing=True) as folder:
+        with Lines(path / FILE, CODEC_OF_TRACES) as log:
+            log.append(rows)
         found = misread_objects(folder, hits, CurveOptions())
     assert [(hit, subject.misread) for hit, subject in found] == [(hit, 2) for hit in hits]
 

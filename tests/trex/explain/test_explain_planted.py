@@ -21,12 +21,14 @@ from tests.worlds.explained_worlds import (
 )
 from trex.explain.explain_scene import explain_scene
 from trex.explain.scene_scores import apply_all
-from trex.families.enrichment import Example, enriched
+from trex.families.cases import Case, families_of
+from trex.families.symptom import RESPONSIBLE, Failure
 from trex.foundation.errors import InputError
 from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
 from trex.inference.attribution.leave_one_out import margin, only, paired_effect, strongest
 from trex.scenes import edits as scene_edits
 from trex.scenes.edits import Edit
+from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, with_attribute
 
@@ -46,17 +48,17 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
         for index in range(200):
             scene, cause = planted_scene(SEED, index)
             explanation = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
-            examples.append(Example(scene, index, explanation.chief))
+            assert explanation.chief is not None
+            failure = Failure(RESPONSIBLE, explanation.chief, "", "")
+            examples.append(Case(facts_of(scene, NO_CUBES), failure, index, index))
             assert explanation.control.is_exact
             assert explanation.strongest == cause
             assert explanation.truth == "0"
             others = [effect.change for i, effect in enumerate(explanation.removals) if i != cause]
             assert others == [0.0] * 4
     prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
-    common = enriched(examples, [prior.sample(rng) for _ in range(150)], NO_CUBES)
-    assert common is not None
-    (first, *_) = common.clear("responsible", 1)
-    assert first.words == "a red metal cylinder"
+    (family,) = families_of(examples, [facts_of(prior.sample(rng), NO_CUBES) for _ in range(150)], NO_CUBES)
+    assert family.words == "The model is right without a red metal cylinder." and family.is_clear
 
 
 @pytest.mark.slow

@@ -330,7 +330,7 @@ def test_the_card_says_if_an_answer_is_a_mean_over_several_pictures(searched: Pa
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     (tmp_path / "two").mkdir()
     of_two = run(tmp_path / "two", ["search.steps=20", "render.noise=2"]).folder
-    says = "Answers are means over 2 noise draws of the renderer; the picture is the first of them."
+    says = "Answers are means over 2 pictures of each scene; the picture is the first of them."
     for folder, is_said in ((searched, False), (of_two, True)):
         out = exported(folder, "hf", tmp_path / f"out {is_said}")
         assert (says in (out / "README.md").read_text(encoding="utf-8")) == is_said

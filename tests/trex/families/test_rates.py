@@ -11,8 +11,9 @@ import pytest
 from tests.references.draws import scored
 from tests.references.scene_strategies import random_scene
 from trex.families.family import Family
+from trex.families.lineage import Families, with_rates
 from trex.families.pattern import Pattern
-from trex.families.relatives import Families, with_rates
+from trex.families.symptom import SOUGHT
 from trex.inference.statistics.how_often import SampledRate, how_often
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection, design, everyone
@@ -52,7 +53,7 @@ def family_rates(
     """The rates of families, given as places among the found scenes."""
     drawn, selection = sample.counted
     draws = [(draw.z, TARGET.is_hit(draw.state.log_probs) and draw.z not in fragile) for draw in drawn]
-    known = Families(known=tuple(Family(Pattern(), members=tuple(places)) for places in families))
+    known = Families(known=tuple(Family(Pattern(), SOUGHT, members=tuple(places)) for places in families))
     level = sample.how_often.level
     return [family.rate for family in with_rates(known, found, draws, (selection, level), distinct).known]
 
@@ -130,5 +131,5 @@ def test_a_family_without_a_prior_scene_has_a_dash_for_its_rate() -> None:
     zs = scenes(40)
     sample = sample_of(zs, [k < 8 for k in range(40)], everyone(40))
     found = family_rates([list(range(8)), [0], []], zs[:8], sample)
-    words = [Family(Pattern(), rate=rate).how_often.replace("\u00a0", " ") for rate in found]
+    words = [Family(Pattern(), SOUGHT, rate=rate).how_often.replace("\u00a0", " ") for rate in found]
     assert words == ["20.0% (95%: 9.1% to 35.6%)", "0.063% to 13.2% (95%)", "—"]

@@ -51,7 +51,7 @@ def test_chance_is_seldom_named() -> None:
 
 
 def test_a_bar_without_bonferronis_correction_names_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "needed", lambda conditions: needed(1))
+    monkeypatch.setattr(rules, "needed", lambda conditions, level: needed(1, level))
     assert chance_rules() > 8
 
 

@@ -14,10 +14,12 @@ import pytest
 from tests.running.command_line import refused, trex, trex_done
 from tests.running.runs import QUERY, SEARCHES, find, run, write_query
 from tests.serving.html_page import Page, read_page
+from trex.explain.run_families import CODEC, FILE, StoredFamilies, StoredFamily
 from trex.export.netcdf import write_netcdf
 from trex.families.family import Family
+from trex.families.lineage import NO_FAMILY, Families
 from trex.families.pattern import Pattern
-from trex.families.relatives import Families
+from trex.families.symptom import RESPONSIBLE
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.percent import percent
 from trex.pages import figures
@@ -30,6 +32,7 @@ from trex.runs.record import CONTROL, CONTROLS
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.conditions import has
 from trex.scenes.questions.programs import execute
+from trex.scenes.scene import scene_id
 from trex.worlds.description import Noun
 
 
@@ -61,17 +64,23 @@ def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
 
 def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: "The 4 most confident" of a page whose first cards stand for families."""
-    found, families = done.results.found, done.results.families
-    assert first_places(families, 4) != [0, 1, 2, 3], "these are the most confident ones"
+    found = done.results.found
+    stored = [
+        StoredFamily("object", "responsible", (), (), (scene_id(found[place].record.scene),), 1, False)
+        for place in (5, 2)
+    ]
     monkeypatch.setattr(context, "MOST", 4)
-    try:
-        with open_run(done.folder, for_writing=True) as folder:
+    with open_run(done.folder, for_writing=True) as folder:
+        try:
+            folder.write(FILE, CODEC.text(StoredFamilies(tuple(stored))))
             text = conclude_run(folder, read_draws(folder.draws)).report.read_text(encoding="utf-8")
-    finally:
-        monkeypatch.undo()
-        with open_run(done.folder, for_writing=True) as folder:
+        finally:
+            monkeypatch.undo()
+            (folder.path / FILE).unlink()
             conclude_run(folder, read_draws(folder.draws))
     assert f"The 4 most confident of {len(found)}" not in text
+    cards = re.findall(r'id="scene-(\d+)" aria', text)
+    assert cards == ["6", "3", "1", "2"]
     assert (
         f"4 of {len(found)}: families first, each by its most confident scene; then the most confident"
         in text
@@ -263,12 +272,11 @@ def test_a_run_that_is_not_finished_has_a_report_too(answer: str, share: float, 
 SCENE = Noun("scene", "scenes")
 RED = Pattern(((has("color", "red"),),))
 FAMILIES = Families(
-    numbers=(1, 1, 2, 3, 4, 3),
+    numbers=(1, 1, NO_FAMILY, 2, 3, 2),
     known=(
-        Family(RED, number=1, members=(0, 1), is_explained=True),
-        Family(Pattern(), number=2, members=(2,)),
-        Family(Pattern(), number=3, members=(3, 5)),
-        Family(Pattern(), number=4, members=(4,), is_explained=True),
+        Family(RED, RESPONSIBLE, number=1, members=(0, 1)),
+        Family(Pattern(), RESPONSIBLE, number=2, members=(3, 5)),
+        Family(Pattern(), RESPONSIBLE, number=3, members=(4,)),
     ),
 )
 
@@ -280,20 +288,11 @@ def test_one_scene_of_each_family_comes_first_then_the_others_by_confidence() ->
 
 def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
     values = [value for value, _ in family_choices(FAMILIES, SCENE)]
-    assert values == ["1", "3", "4", ALONE]
-    assert [family_key(FAMILIES.known[number - 1]) for number in FAMILIES.numbers] == [
-        "1",
-        "1",
-        ALONE,
-        "3",
-        "4",
-        "3",
-    ]
-    assert (
-        family_counts(FAMILIES.known[0], 6, SCENE).replace("\u00a0", " ") == "2 scenes, 33.3% of all 6 found"
-    )
-    alone = Families(numbers=(1,), known=(Family(Pattern(), number=1, members=(0,)),))
-    assert family_choices(alone, SCENE) == []
+    assert values == ["1", "2", "3", ALONE]
+    assert list(map(family_key, FAMILIES.numbers)) == ["1", "1", ALONE, "2", "3", "2"]
+    counts = family_counts(FAMILIES.known[0], 6, SCENE).replace("\u00a0", " ")
+    assert counts == "2 scenes, 33.3% of all 6 found"
+    assert family_choices(Families(numbers=(NO_FAMILY,)), SCENE) == []
 
 
 def test_percent_keeps_what_matters() -> None:

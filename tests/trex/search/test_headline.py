@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from tests.running.runs import QUERY, run, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import grainy_models
 from trex.commands.results.run import open_run
-from trex.families.relatives import Families
+from trex.families.lineage import Families
 from trex.finding.conclude import Outcome
 from trex.inference.statistics.how_often import rate_words
 from trex.report.calibration import calibration_view
@@ -98,9 +100,12 @@ def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
     often = capital(how_often_words(built.manifest, built.results))
     for sentence in (headline(built.manifest, built.results), f"{often}.", *family_sentences(built.results)):
         assert sentence in result.stdout
-    assert "   1. family 1, true answer" in result.stdout
-    notebook = built._repr_html_()
-    assert headline(built.manifest, built.results) in notebook
+    assert "   1. " in result.stdout and "true answer" in result.stdout
+    first = json.loads((built.path / "findings.json").read_text())["finding"]
+    notebook, page = built._repr_html_(), (built.path / "report.html").read_text()
+    for sentence in (first["what"], *first["evidence"]):
+        assert sentence in result.stdout and escape(sentence) in notebook
+    assert f"<h1>{escape(first['what'])}</h1>" in page
 
 
 def test_nothing_that_survives_is_no_finding(grainy: Outcome) -> None:

@@ -12,9 +12,8 @@ from tests.running.runs import QUERY, write_query
 from trex.foundation.words import rough_span
 from trex.query.schema import Query
 from trex.query.toml_file import parse_query
-from trex.search.render_speed import BESIDE_S, FILE, START_S, estimate, measured
+from trex.search.render_speed import BESIDE_S, FILE, NOISE, START_S, VIEWS, estimate, measured
 from trex.search.sampling.budget import most_pictures
-from trex.trials.holds import NOISE, VIEWS
 from trex.worlds.costs import CPU_S, inner_steps
 from trex.worlds.kernels import check_search
 from trex.worlds.looks import ladder

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trex.families.relatives import Families
+from trex.families.lineage import Families
 from trex.suite import add as add
 from trex.suite.batch import Batch, BatchFile, BatchScene
 from trex.suite.run import Change, SceneResult, SuiteRun

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from trex.explain.explain_run import ExplainedHits, explain
 from trex.explain.options import ExplainOptions
+from trex.explain.run_families import describe
 from trex.finding.conclude import conclude_run
-from trex.finding.page_pictures import large_progress, render_large
+from trex.finding.examine import render_large, with_hint
 from trex.foundation.errors import TrexError
 from trex.pages.display import Display
 from trex.runs.draw_log import run_draws
@@ -23,9 +24,10 @@ def explain_with_report(
     """
     done = explain(path, options, display.show, processes)
     with open_run(path, for_writing=True) as folder:
+        describe(folder, run_draws(folder), display.show)
         if large:
             try:
-                render_large(folder, options.top, large_progress(display.show, hint))
+                render_large(folder, options.top, with_hint(display.show, hint))
             except TrexError as error:
                 display.say(f"could not render large pictures for the page: {error}")
         return done, conclude_run(folder, run_draws(folder)).report

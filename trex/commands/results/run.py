@@ -9,27 +9,32 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.commands import query as verbs
 from trex.commands.verb import Session, with_options
 from trex.curves.options import CurveOptions
-from trex.explain.causes import explained_results
 from trex.explain.options import ExplainOptions
+from trex.explain.run_families import explained_results
+from trex.explain.traces import read_traces
+from trex.families.family import Family
 from trex.finding.conclude import Outcome, renew_report
 from trex.finding.source import model_argument
 from trex.foundation.errors import RunError, TrexError
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if
 from trex.pages.notebook_html import run_html
 from trex.query.schema import Query
+from trex.report.first_screen import first_screen
 from trex.runs import folder as run_folder
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.scenes.graph import Facts, facts_of
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
-from trex.search.judging.headline import headline, how_often_words
 from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.holds import Holds, holds_of
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from trex.trials.confirmation import Confirmation
 
 SHOWN = 8  # hits in a notebook
+CLEVR_WORLD = "clevr"  # whose prior draws fresh scenes
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,6 +106,21 @@ class Run:
             return holds_of(folder, self.results.found[:MAX_LARGE])
 
     @property
+    def families(self) -> tuple[Family, ...]:
+        """What the model does wrong in the hits, and when; `families[0].sample(20)` draws fresh scenes like them."""
+        from trex.worlds.shipped.clevr_plan import make_prior
+
+        known, manifest = self.results.families.known, self.manifest
+        if manifest.query.generator.name != CLEVR_WORLD:
+            return known
+        prior = make_prior(manifest.query, manifest.vocabulary, manifest.question)
+
+        def drawn(rng: np.random.Generator) -> Facts:
+            return facts_of(prior.sample(rng), prior.vocabulary)
+
+        return tuple(replace(family, prior=drawn) for family in known)
+
+    @property
     def rate(self) -> Proportion:
         """The rate without a search: hits among prior draws, with `value` and `interval` (95%)."""
         return self.results.how_often.rate
@@ -140,13 +161,15 @@ class Run:
         """The path of `report.html`, rewritten with all explanations and confirmations; RunError without any draw."""
         return renew_report(self.path, self.world).report
 
-    def resume(self, model: object = None, *, progress: bool = True, large: bool = True) -> Run:
+    def resume(
+        self, model: object = None, *, progress: bool = True, explain: bool = True, large: bool = True
+    ) -> Run:
         """Continue the search to its end; a finished run is returned unchanged, with its report written again.
 
         `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
         renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
-        options = RESUME.options.checked({"run": self.path, "large": large})
+        options = RESUME.options.checked({"run": self.path, "explain": explain, "large": large})
         resumed: Run = RESUME.call(options, self._live_model(model), is_shown=progress)
         return resumed
 
@@ -222,10 +245,12 @@ class Run:
             results = self.results
         except RunError as error:
             return run_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
-        often = how_often_words(self.manifest, results)
+        with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
+            traces = read_traces(folder)
+        first = first_screen(self.manifest, results, self.path, self.holds, traces)
         sentences = [
-            f"{results.ending}{state}: {headline(self.manifest, results)}",
-            f"{capitalized(often)}.",
+            f"{first.what}{state}",
+            *(part for part in (*first.evidence, *first.also, first.how_often, first.how_far) if part),
         ]
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""

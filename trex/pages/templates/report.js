@@ -15,6 +15,17 @@
   let page = 0;
   let isWhole = false;
 
+  for (const dot of document.querySelectorAll(".plane [data-scene]")) {
+    const shown = dot.closest("figure").querySelector(".plane-picture");
+    const picture = document.querySelector(`#scene-${dot.dataset.scene} img`);
+    const show = () => {
+      shown.hidden = !picture;
+      if (picture) { shown.src = picture.src; shown.alt = picture.alt; }
+    };
+    dot.addEventListener("pointerenter", show);
+    dot.addEventListener("focus", show);
+  }
+
   const hasObject = (card, wanted) =>
     card.dataset.objects.split("|").some((object) => wanted.every((word) => object.includes(word)));
 

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from trex.report.context import ReportContext
 from trex.report.section import Section, template_file
 from trex.search.render_speed import MAX_LARGE
-from trex.trials.holds import holds_of
 
 
 def holds(context: ReportContext) -> Mapping[str, object] | None:
     """The sentences on the scenes that the page shows; None if nothing was measured."""
     shown = context.results.found[:MAX_LARGE]
-    found = holds_of(context.folder, shown)
-    return {"holds": found, "scenes": len(shown)} if found.sentence() else None
+    return {"holds": context.holds, "scenes": len(shown)} if context.holds.sentence() else None
 
 
 SECTION = Section("holds", template_file("trex.pages", "templates/holds.html"), holds, 10)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from trex.families.relatives import distinct_words
+from trex.families.lineage import distinct_words
 from trex.foundation.words import counted
 from trex.inference.statistics.how_often import rate_words
 from trex.runs.manifest import Manifest
-from trex.runs.record import RANDOM
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hits import BATCH, TRIES
 from trex.search.results import Results
-from trex.worlds.description import Noun
 from trex.worlds.latents import SCENES
 
 FAMILIES_TOLD = 5  # on a terminal
@@ -83,30 +81,15 @@ def look_words(manifest: Manifest) -> str:
 
 
 def family_sentences(results: Results) -> tuple[str, ...]:
-    """The first families of several hits or with an explanation, one sentence each, for a terminal."""
-    shown = [family for family in results.families.known if not family.is_alone]
+    """The first families, two sentences each, for a terminal."""
+    shown = [family for family in results.families.known if family.is_traced]
     texts = [
-        f"family {family.number}: {family.words}; {family.size} of {len(results.found)} found, rate in the prior "
+        f"family {family.number}: {family.words} {family.size} of {len(results.found)} found, rate in the prior "
         f"{family.how_often}"
         for family in shown[:FAMILIES_TOLD]
     ]
     more = len(shown) - FAMILIES_TOLD
     return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
-
-
-def source_words(results: Results, noun: Noun) -> str:
-    """The origins, as in "from 1 prior scene and 2 chains"; "" for a single hit."""
-    if len(results.found) < 2:
-        return ""
-    is_prior = {
-        source: hit.record.phase in RANDOM
-        for source, hit in zip(results.families.sources, results.found, strict=True)
-    }
-    prior = sum(is_prior.values())
-    chains = len(is_prior) - prior
-    words = [counted(prior, f"prior {noun.one}", f"prior {noun.many}")] if prior else []
-    words += [counted(chains, "chain")] if chains else []
-    return f"from {' and '.join(words)}"
 
 
 def _survives(manifest: Manifest, n: int) -> str:

@@ -70,6 +70,7 @@ def plan_scenes(world: World[Scene], query: Query, query_dir: Path) -> Plan:
         opener=open_scenes,
         cards=vocabulary.cards,
         shapes=partial(_shape_hashes, prior.vocabulary),
+        asks=model,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures that are made for people when a search is over: nearest misses, and found scenes once more, large."""
+"""What follows a search: hits traced and explained, pictures of nearest misses, and found scenes once more, large."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from PIL import Image
 from tests.running.command_line import trex
 from tests.running.large_looks import add_looks
 from tests.running.runs import QUERY, draws, run, write_query
-from trex.finding import page_pictures
+from trex.finding import examine
 from trex.finding.conclude import conclude_run
-from trex.finding.page_pictures import MAX_LARGE, large_progress, render_large
+from trex.finding.examine import MAX_LARGE, render_large
 from trex.foundation.errors import RunError
 from trex.pages.display import Display
 from trex.runs.draw_log import read_draws
@@ -105,14 +105,14 @@ def test_no_renderer_starts_for_large_pictures_that_exist(
     done = run(tmp_path, ["search.steps=40"])
     count = min(MAX_LARGE, len(done.results.found))
     started: list[RunFolder] = []
-    monkeypatch.setattr(page_pictures, "may_be_larger", lambda _: True)
-    monkeypatch.setattr(page_pictures, "confirm_open", lambda folders, *_: started.extend(folders))
+    monkeypatch.setattr(examine, "may_be_larger", lambda _: True)
+    monkeypatch.setattr(examine, "confirm_open", lambda folders, *_: started.extend(folders))
     add_looks(done.folder, count - 1)
     with open_run(done.folder, for_writing=False) as folder:
-        assert render_large(folder, MAX_LARGE, large_progress(Display().show)) and started
+        assert render_large(folder, MAX_LARGE, Display().show) and started
         started.clear()
         add_looks(done.folder, count)
-        assert not render_large(folder, MAX_LARGE, large_progress(Display().show)) and not started
+        assert not render_large(folder, MAX_LARGE, Display().show) and not started
 
 
 def test_a_search_with_its_pictures_opens_its_folder_once(
@@ -127,8 +127,8 @@ def test_a_search_with_its_pictures_opens_its_folder_once(
         init(self, path, manifest, lock)
 
     monkeypatch.setattr(RunFolder, "__init__", counted)
-    monkeypatch.setattr(page_pictures, "may_be_larger", lambda _: True)
-    monkeypatch.setattr(page_pictures, "confirm_open", lambda *_: None)
+    monkeypatch.setattr(examine, "may_be_larger", lambda _: True)
+    monkeypatch.setattr(examine, "confirm_open", lambda *_: None)
     call("find", write_query(tmp_path), "--set", "search.steps=40", "--out", tmp_path / "run")
     assert opened == [tmp_path / "run"]
 
@@ -138,17 +138,17 @@ def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: P
     look = add_looks(done.folder, 3)
     stays = sum(scene.after.is_hit for scene in look.scenes)
     text = call("resume", done.folder)
-    assert f"Rendered again at preset reference, {stays} of 3" in text and "stay in the level set.\n" in text
+    assert f"Stays at reference quality {stays} of 3.\n" in text
 
 
 def test_a_search_says_how_far_its_finding_holds_unless_it_is_told_not_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_pictures, "_is_rendered", lambda _: True)
-    monkeypatch.setattr(page_pictures, "render_large", lambda *_: False)
+    monkeypatch.setattr(examine, "_is_rendered", lambda _: True)
+    monkeypatch.setattr(examine, "render_large", lambda *_: False)
     query = write_query(tmp_path)
     words = ("find", query, "--set", "search.steps=40", "--out", tmp_path / "run")
-    text = call(*words, "--no-large")
+    text = call(*words, "--no-explain")
     assert "Stays with" not in text and not (tmp_path / "run" / "holds.json").exists()
     text = call(*words)  # the same search, resumed
     assert "Stays with new render noise" in text and "from other viewpoints" in text

@@ -1,0 +1,213 @@
+"""Whether `trex find` tells the true story of a planted fault: python -m benchmarks.stories --out FOLDER.
+
+Five models answer every question about a scene as they misread it: one kind of object, under planted conditions, as
+another shape. A search is told the wrong answer, not the fault. It is right if the first family's sentence names every
+planted condition, no other, and the value that the object is taken for. Pictures are the fake renderer's; the model
+recognizes each by its bytes, so that what it misreads follows from the scene and not from the pixels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from os import environ
+from pathlib import Path
+from unittest.mock import patch
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+import trex
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.question import Question
+from trex.foundation.files import make_folder, write_atomic
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.scenes.graph import facts_of, scene_graph
+from trex.scenes.questions.english import parse
+from trex.scenes.questions.truth import true_answer
+from trex.scenes.scene import Scene, with_attribute
+from trex.scenes.vocabulary import CLEVR
+
+SURE = 0.97
+SEEN_AS = "cube"
+Fault = Callable[[nx.DiGraph, int], bool]  # whether an object is misread
+
+
+def _touching(graph: nx.DiGraph, index: int) -> list[int]:
+    return [j for j, edge in graph.pred[index].items() if "touches" in edge]
+
+
+def same_color_neighbor(graph: nx.DiGraph, index: int) -> bool:
+    """A cylinder that touches an object of its color."""
+    color = graph.nodes[index]["color"]
+    return _is(graph, index, shape="cylinder") and any(
+        graph.nodes[j]["color"] == color for j in _touching(graph, index)
+    )
+
+
+def behind_a_larger_one(graph: nx.DiGraph, index: int) -> bool:
+    """A sphere that a larger object hides most."""
+    edges = graph.pred[index].values()
+    return _is(graph, index, shape="sphere") and any("hides" in edge and "larger" in edge for edge in edges)
+
+
+def left_of_a_metal_thing(graph: nx.DiGraph, index: int) -> bool:
+    """A small sphere left of a metal object."""
+    return _is(graph, index, shape="sphere", size="small") and any(
+        "right" in edge and _is(graph, j, material="metal") for j, edge in graph.pred[index].items()
+    )
+
+
+def third_of_its_kind(graph: nx.DiGraph, index: int) -> bool:
+    """A metal cylinder among three cylinders or more."""
+    return _is(graph, index, shape="cylinder", material="metal") and graph.nodes[index]["same shape"] >= 2
+
+
+def in_low_light(graph: nx.DiGraph, index: int) -> bool:
+    """A rubber cylinder when the key light is low."""
+    return _is(graph, index, shape="cylinder", material="rubber") and graph.graph["key height"] < -0.5
+
+
+def _is(graph: nx.DiGraph, index: int, **values: str) -> bool:
+    return all(graph.nodes[index][name] == value for name, value in values.items())
+
+
+FAULTS: dict[str, tuple[Fault, frozenset[str]]] = {
+    "same-color neighbor": (same_color_neighbor, frozenset({"shape cylinder", "touches same color"})),
+    "behind a larger one": (behind_a_larger_one, frozenset({"shape sphere", "hidden by larger"})),
+    "left of a metal thing": (
+        left_of_a_metal_thing,
+        frozenset({"shape sphere", "size small", "left material metal"}),
+    ),
+    "third of its kind": (
+        third_of_its_kind,
+        frozenset({"shape cylinder", "material metal", "2 others of its shape"}),
+    ),
+    "in low light": (in_low_light, frozenset({"shape cylinder", "material rubber", "key low"})),
+}
+
+
+@dataclass
+class Misreader:
+    """A model that answers any question about a scene as it misreads it, and the renderer that shows it scenes."""
+
+    fault: Fault
+    scenes: dict[bytes, Scene] = field(default_factory=dict)
+    misread: dict[Scene, Scene] = field(default_factory=dict)
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
+        """(B, 28) probabilities for pictures (B, H, W, 3) in [0, 1]; of a picture of no scene all alike."""
+        rows = np.full((len(pictures), len(ANSWERS)), (1.0 - SURE) / (len(ANSWERS) - 1))
+        for row, picture in zip(rows, pictures, strict=True):
+            scene = self.scenes.get(np.rint(picture * 255.0).astype(np.uint8).tobytes())
+            if scene is None:
+                row[:] = 1.0 / len(ANSWERS)
+                continue
+            answer = true_answer(parse(question.text), self._seen(scene))
+            row[ANSWERS.index(answer if answer in ANSWERS else "no")] = SURE
+        return rows
+
+    def shown(self, scene: Scene, picture: Picture) -> None:
+        """Remember which scene a picture shows."""
+        self.scenes[picture.pixels.tobytes()] = scene
+
+    def _seen(self, scene: Scene) -> Scene:
+        if scene not in self.misread:
+            graph = scene_graph(facts_of(scene, CLEVR))
+            items = (
+                with_attribute(item, "shape", SEEN_AS) if self.fault(graph, index) else item
+                for index, item in enumerate(scene.objects)
+            )
+            self.misread[scene] = replace(scene, objects=tuple(items))
+        return self.misread[scene]
+
+
+@contextmanager
+def showing(model: Misreader, cache: Path) -> Iterator[None]:
+    """Within it, the model knows each scene that the fake renderer draws; banks are kept below `cache`."""
+    render = FakeRenderer.render
+
+    def shown(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        pictures = list(render(renderer, zs))
+        for scene, picture in zip(zs, pictures, strict=True):
+            model.shown(scene, picture)
+        return pictures
+
+    with patch.object(FakeRenderer, "render", shown), patch.dict(environ, TREX_CACHE_DIR=str(cache)):
+        yield
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a search says of a planted fault; `is_true`: every planted condition, no other, and the right value."""
+
+    fault: str
+    seed: int
+    words: str
+    conditions: tuple[str, ...]
+    planted: tuple[str, ...]
+    hits: int
+    confirmed: bool
+    is_true: bool
+
+
+def story(name: str, seed: int, out: Path) -> Story:
+    """Search for scenes in which the model counts one cube where there is none, and read its first family."""
+    fault, planted = FAULTS[name]
+    model = Misreader(fault)
+    with showing(model, out.with_suffix(".cache")):
+        run = trex.find(
+            question="How many cubes are there?",
+            answer="1",
+            revoke=["cube"],
+            objects=5,
+            preset="fake",
+            model=model,
+            seed=seed,
+            prior_scenes=400,
+            steps=0,
+            control=False,
+            out=out,
+            progress=False,
+            large=False,
+        )
+    family = next(iter(run.results.families.known), None)
+    conditions = {condition.key for condition in family.pattern.conditions} if family else set()
+    return Story(
+        name,
+        seed,
+        family.words if family else "",
+        tuple(sorted(conditions)),
+        tuple(sorted(planted)),
+        len(run.hits),
+        bool(family and family.is_established),
+        family is not None and conditions == planted and family.value == SEEN_AS,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    make_folder(options.out)
+    rows = []
+    for name in FAULTS:
+        for seed in range(options.seeds):
+            found = story(name, seed, options.out / f"{name.replace(' ', '-')}-{seed}")
+            rows.append(found)
+            print(f"{name} {seed}: {'true' if found.is_true else 'FALSE'}: {found.words} ({found.hits} hits)")
+            write_atomic(
+                options.out / "stories.json",
+                (json.dumps([asdict(row) for row in rows], indent=1) + "\n").encode(),
+            )
+    print(f"{sum(row.is_true for row in rows)} of {len(rows)} stories are true")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""From found scenes to a sentence: a planted misreading is traced, described, kept, and the same after a kill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+import trex
+from benchmarks.stories import FAULTS, Misreader, showing, story
+from tests.running.command_line import trex as command
+from trex.commands.results.run import Run
+from trex.explain import run_families
+from trex.explain.traces import asks_freely, read_traces
+from trex.families import trace
+from trex.runs.folder import open_run
+
+FILES = ("traces.jsonl", "families.json", "findings.json")
+
+
+def found(out: Path, model: Misreader | None = None, **options: object) -> Run:
+    """A search of 120 prior scenes for one cube where there is none, by a model with a planted fault."""
+    model = model or Misreader(FAULTS["same-color neighbor"][0])
+    with showing(model, out.with_suffix(".cache")):
+        return trex.find(
+            question="How many cubes are there?", answer="1", revoke=["cube"], objects=5, preset="fake", model=model,
+            prior_scenes=120, steps=0, control=False, out=out, progress=False, large=False, **options,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return found(tmp_path_factory.mktemp("traced") / "run")
+
+
+def test_every_hit_is_traced_to_the_planted_misreading(done: Run) -> None:
+    assert len(done.hits) >= 3
+    with open_run(done.path, for_writing=False) as folder:
+        known = read_traces(folder)
+    for row in known.hits.values():
+        (failure,) = row.failures
+        assert (failure.symptom.what, failure.value) == ("shape", "cube")
+    assert len(known.hits) == len(done.hits) and set(done.results.families.numbers) == {1}
+
+
+def test_the_first_line_says_what_the_model_does_wrong(done: Run) -> None:
+    first = json.loads((done.path / "findings.json").read_text())["finding"]
+    assert first["what"].startswith("The model reads a") and "as a cube" in first["what"]
+    page = (done.path / "report.html").read_text()
+    assert f"<h1>{first['what']}</h1>" in page and 'class="proof chief"' in page and 'class="plane"' in page
+    assert command("report", done.path, "--json").exit_code == 0
+    assert first["what"] in done._repr_html_()
+
+
+def test_what_a_kill_left_is_finished_to_the_same_bytes(done: Run, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    calls = 0
+
+    def dies(*given: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise Killed
+        return traced(*given, **named)
+
+    traced, model = trace.trace, Misreader(FAULTS["same-color neighbor"][0])
+    with patch.object(trace, "trace", dies), pytest.raises(Killed):
+        found(tmp_path / "run", model)
+    assert not (tmp_path / "run" / "families.json").exists()
+    found(tmp_path / "run", model)
+    for name in FILES:
+        texts = [
+            (place / name).read_text().replace(str(place), "") for place in (done.path, tmp_path / "run")
+        ]
+        assert texts[0] == texts[1], name
+
+
+def test_without_explanations_nothing_is_asked(tmp_path: Path) -> None:
+    run = found(tmp_path / "run", explain=False)
+    assert not (run.path / "traces.jsonl").exists() and not (run.path / "explanations").exists()
+    first = json.loads((run.path / "findings.json").read_text())["finding"]
+    assert "distinct scenes" in first["what"] and run.results.families.numbers == (0,) * len(run.hits)
+
+
+def test_a_condition_of_another_version_is_named(done: Run, tmp_path: Path) -> None:
+    path = done.path / "families.json"
+    text = path.read_text()
+    try:
+        path.write_text(text.replace("shape cylinder", "shape of things"))
+        with pytest.raises(trex.RunError, match="delete the file"):
+            trex.open_run(done.path).results  # noqa: B018
+        path.write_text("{")
+        with pytest.raises(trex.RunError, match=r"families\.json is damaged"):
+            trex.open_run(done.path).results  # noqa: B018
+    finally:
+        path.write_text(text)
+
+
+def test_a_model_behind_an_address_is_asked_by_explain_alone() -> None:
+    """Two hundred questions a picture cost money there."""
+    assert not any(map(asks_freely, ("openai:gpt-4o", "http://localhost:8000/ask", "hf:some/model")))
+    assert all(
+        map(asks_freely, ("shipped", "relation-network:original", "live:module.Model", "weights.onnx"))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["same-color neighbor", "in low light"])
+def test_a_search_tells_the_true_story_of_a_planted_fault(fault: str, tmp_path: Path) -> None:
+    """Planted bug: descriptions of everything that the scenes hold, instead of what singles them out."""
+    told = story(fault, 0, tmp_path / "run")
+    assert told.is_true and told.confirmed, told
+    assert run_families.COHORT >= 100

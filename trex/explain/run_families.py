@@ -1,0 +1,281 @@
+"""`families.json`: what the model misreads in the hits of a run, and when; and the results with these families.
+
+They are made after the search from its traces and explanations, and read with the draws from then on: reading them
+takes no facts of scenes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trex.explain.explanation import Explanation
+from trex.explain.stored import read_explanations
+from trex.explain.traces import Traces, failures_of, half_of, read_traces, wrong_others
+from trex.families.cases import Case, could_fail, families_of, judged
+from trex.families.discover import conditions_of
+from trex.families.family import Family, Judged
+from trex.families.pattern import Pattern
+from trex.families.symptom import DECIDES, RESPONSIBLE, Failure, Symptom
+from trex.foundation.codec import Codec
+from trex.foundation.errors import RunError
+from trex.foundation.json_fields import short
+from trex.foundation.progress import Progress
+from trex.inference.statistics.two_phase import Selection
+from trex.runs.folder import RunFolder
+from trex.runs.record import BANK, PRIOR, Record
+from trex.scenes.conditions import Condition, Level
+from trex.scenes.graph import Facts, facts_of, gap
+from trex.scenes.scene import Scene, scene_id
+from trex.scenes.vocabulary import Vocabulary
+from trex.search.hit import Hit
+from trex.search.results import Results, read_results
+
+FILE = "families.json"
+FAR = 6.0  # Blender units: the ground's width, for an object by itself
+COHORT = 400  # plain prior scenes that failures are held against
+
+
+Point = tuple[float, float]  # of an object: visible share, and gap to the nearest other one, Blender units
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Objects of prior scenes that could fail as a family says, those that did, and those misread in its scenes."""
+
+    prior: tuple[Point, ...]
+    failed: tuple[Point, ...]
+    members: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class StoredFamily:
+    """A family: its symptom, conditions by key, what its units were and were taken for, its scenes (`scene_id`)."""
+
+    level: Level
+    what: str
+    conditions: tuple[str, ...]
+    became: tuple[tuple[str, str, int], ...]
+    scenes: tuple[str, ...]
+    clusters: int
+    is_clear: bool
+    often: tuple[str, int] | None = None
+    judged: Judged | None = None
+    plane: Plane | None = None
+
+
+@dataclass(frozen=True)
+class StoredFamilies:
+    families: tuple[StoredFamily, ...]
+    format: Literal[1] = 1
+
+
+CODEC = Codec(StoredFamilies)
+
+
+def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
+    """The results of a run, whose hits are in the families that are known of them."""
+    found = _read(folder)
+    results = read_results(folder.manifest, records)
+    if found is None:
+        return results
+    return read_results(folder.manifest, records, _families(found, results.found, folder.manifest.vocabulary))
+
+
+def _read(folder: RunFolder) -> StoredFamilies | None:
+    return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
+
+
+def known_parts(folder: RunFolder) -> tuple[int, int]:
+    """How many traces and how many explanations a run has: what its families are made from."""
+    traces = read_traces(folder)
+    return len(traces.hits) + len(traces.others), len(read_explanations(folder))
+
+
+def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -> Results:
+    """Write the families of a run's hits from its traces and explanations; the results with them."""
+    results = read_results(folder.manifest, records)
+    traces, explanations = read_traces(folder), read_explanations(folder)
+    if results.found and (traces.hits or explanations):
+        progress("families", 0, 1)
+        folder.write(FILE, CODEC.text(_described(folder, records, results, traces, explanations)))
+        progress("families", 1, 1)
+    return explained_results(folder, records)
+
+
+def _described(
+    folder: RunFolder,
+    records: Sequence[Record],
+    results: Results,
+    traces: Traces,
+    explanations: Mapping[str, Explanation],
+) -> StoredFamilies:
+    vocabulary = folder.manifest.vocabulary
+    cases = []
+    for place, (hit, cluster) in enumerate(zip(results.found, results.families.clusters, strict=True)):
+        failure = _failure(hit, traces, explanations)
+        if failure is not None:
+            cases.append(Case(facts_of(hit.record.scene, vocabulary), failure, cluster, place))
+    cohort = [facts_of(scene, vocabulary) for scene in _plain_prior(records)]
+    chosen, selection = wrong_others(folder.manifest, results)
+    known = {
+        place: (facts_of(draw.z, vocabulary), failures)
+        for place, draw in chosen
+        if (failures := failures_of(draw.z, traces))
+    }
+    halves = [
+        {k: known[k] for k, draw in chosen if k in known and half_of(folder.manifest, draw.z) == h}
+        for h in (0, 1)
+    ]
+    thinned = Selection(selection.members, selection.inclusion / 2)
+    tries = [
+        _judged_families(cases, made, judges, thinned, cohort, vocabulary)
+        for made, judges in (halves, halves[::-1])
+    ]
+    best = max(tries, key=_confirmed)
+    traced = list(known.values())
+    return StoredFamilies(
+        tuple(_stored(each, results.found, _plane(each, cases, traced, cohort)) for each in best)
+    )
+
+
+def _judged_families(
+    cases: Sequence[Case],
+    made: Mapping[int, tuple[Facts, tuple[Failure, ...]]],
+    judges: Mapping[int, tuple[Facts, tuple[Failure, ...]]],
+    selection: Selection,
+    cohort: Sequence[Facts],
+    vocabulary: Vocabulary,
+) -> list[Family]:
+    """The families of the hits and of one half of the other wrong answers, judged by the other half."""
+    more = [
+        Case(facts, each, ("prior", place)) for place, (facts, failures) in made.items() for each in failures
+    ]
+    untraced = (RESPONSIBLE, DECIDES)  # what others misread says nothing of these
+    return [
+        family
+        if not judges or family.symptom in untraced
+        else replace(family, judged=judged(family, judges, selection, cohort))
+        for family in families_of([*cases, *more], cohort, vocabulary)
+    ]
+
+
+def _confirmed(families: Sequence[Family]) -> tuple[int, float]:
+    """How many hits the established families hold, and how far the first one's shares are apart."""
+    first = families[0].judged if families else None
+    return (
+        sum(family.size for family in families if family.is_established),
+        first.inside.low - first.outside.high if first else 0.0,
+    )
+
+
+def read_planes(folder: RunFolder) -> list[tuple[StoredFamily, Plane]]:
+    """The families whose misread objects can be shown in a plane."""
+    found = _read(folder)
+    return [(each, each.plane) for each in found.families if each.plane] if found else []
+
+
+def _plane(
+    family: Family,
+    cases: Sequence[Case],
+    traced: Sequence[tuple[Facts, Sequence[Failure]]],
+    cohort: Sequence[Facts],
+) -> Plane | None:
+    if family.symptom.level != "object":
+        return None
+    units = {case.place: _point(case.facts, case.failure.unit) for case in cases if case.place >= 0}
+    return Plane(
+        tuple(_point(facts, int(i)) for facts in cohort for i in np.flatnonzero(could_fail(family, facts))),
+        tuple(
+            _point(facts, failure.unit)
+            for facts, failures in traced
+            for failure in failures
+            if family.covers(failure.symptom, failure.value)
+        ),
+        tuple(units[place] for place in family.members),
+    )
+
+
+def _point(facts: Facts, index: int) -> Point:
+    items = facts.scene.objects
+    gaps = [gap(items[index], other) for k, other in enumerate(items) if k != index]
+    return round(facts.shares[index], 4), round(min(gaps, default=FAR), 4)
+
+
+def _failure(hit: Hit, traces: Traces, explanations: Mapping[str, Explanation]) -> Failure | None:
+    """What the model misreads in a hit; else the object without which it is right; None if neither is known."""
+    traced = traces.hits.get(scene_id(hit.record.scene))
+    if traced is not None and traced.failures:
+        return traced.failures[0]
+    explanation = explanations.get(hit.record.picture)
+    if explanation is None or explanation.chief is None:
+        return None
+    symptom = RESPONSIBLE if explanation.compared == "truth" else DECIDES
+    return Failure(symptom, explanation.chief, "", "")
+
+
+def misread_object(hit: Hit, traces: Traces, explanations: Mapping[str, Explanation]) -> int | None:
+    """The object that the model misreads in a hit, else the one responsible; None if neither is known."""
+    traced, explanation = traces.hits.get(scene_id(hit.record.scene)), explanations.get(hit.record.picture)
+    units = [each.unit for each in traced.failures if each.symptom.level == "object"] if traced else []
+    return units[0] if units else None if explanation is None else explanation.chief
+
+
+def _plain_prior(records: Sequence[Record]) -> list[Scene]:
+    """The first COHORT prior scenes that no model's answer has chosen: the bank's, or the prior draws without one."""
+    bank = [record.scene for record in records if record.phase == BANK and record.rank == 0]
+    plain = bank or [record.scene for record in records if record.phase == PRIOR]
+    return plain[:COHORT]
+
+
+def _stored(family: Family, found: Sequence[Hit], plane: Plane | None) -> StoredFamily:
+    return StoredFamily(
+        level=family.symptom.level,
+        what=family.symptom.what,
+        conditions=tuple(each.key for each in family.pattern.conditions),
+        became=family.became,
+        scenes=tuple(scene_id(found[place].record.scene) for place in family.members),
+        clusters=family.clusters,
+        is_clear=family.is_clear,
+        often=None if family.often is None else (family.often[0].key, family.often[1]),
+        judged=family.judged,
+        plane=plane,
+    )
+
+
+def _families(stored: StoredFamilies, found: Sequence[Hit], vocabulary: Vocabulary) -> list[Family]:
+    """The stored families with those of their scenes that are still hits; one without any is left out."""
+    place = {scene_id(hit.record.scene): k for k, hit in enumerate(found)}
+    families = []
+    for each in stored.families:
+        members = tuple(sorted(place[scene] for scene in each.scenes if scene in place))
+        if members:
+            families.append(_family(each, members, vocabulary))
+    return families
+
+
+def _family(stored: StoredFamily, members: tuple[int, ...], vocabulary: Vocabulary) -> Family:
+    known = {condition.key: condition for condition in conditions_of(vocabulary)[stored.level]}
+    often = stored.often
+    return Family(
+        Pattern.of(_condition(key, known) for key in stored.conditions),
+        Symptom(stored.level, stored.what),
+        stored.became,
+        members=members,
+        clusters=stored.clusters,
+        often=(_condition(often[0], known), often[1]) if often else None,
+        is_clear=stored.is_clear,
+        judged=stored.judged,
+    )
+
+
+def _condition(key: str, known: Mapping[str, Condition]) -> Condition:
+    """The condition with this key; RunError if this version has none."""
+    if key not in known:
+        raise RunError(
+            f"{FILE} names a condition {short(key)} that this version does not know; delete the file"
+        )
+    return known[key]

@@ -1,0 +1,268 @@
+"""Families of found scenes: what the model misreads in them, and the conditions that they share.
+
+Found scenes are few and depend on each other, so their failures are held against objects of plain prior scenes whose
+answers need not be known (a case-cohort design: Prentice 1986, Biometrika 73, 1-11): a condition that all failures
+meet and few objects of the prior do says when the model fails. Failures of one cluster count once. Whether a condition
+matters is judged by prior scenes that are not among the cases (`judged`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trex.families.discover import conditions_of
+from trex.families.family import Family, Judged, Share, rows
+from trex.families.pattern import Pattern
+from trex.families.rules import LEVEL, Rule, find_rules, needed
+from trex.families.symptom import Failure, Symptom
+from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.inference.statistics.two_phase import Selection, estimate
+from trex.scenes.conditions import Bools, Condition
+from trex.scenes.graph import Facts
+from trex.scenes.misreading import ATTRIBUTE_KINDS
+from trex.scenes.vocabulary import Vocabulary
+
+MOST_CONDITIONS = 3
+SHARED = 0.8  # of a kind's failures, the share that one rule for all of them must hold for
+SPLIT = 3  # failures that a rule for a part of them must hold for
+SUGGESTED = 0.2  # level of a condition that is named as a possibility, for other scenes to judge
+OFTEN = 0.5  # share of the members that a further condition must hold for to be named
+# Level of each of the two intervals that `judged` compares: both hold together at 95%, for each of two halves.
+EACH = 0.9875
+COHORT = 0.99  # level of the bounds on how often prior scenes meet the conditions
+
+Key = tuple[Symptom, str, str]  # how the model fails, what the unit is in truth, and what it was taken for
+
+
+@dataclass(frozen=True)
+class Case:
+    """A failure in one scene: at `place` among the hits (-1: it is none); failures of one `cluster` count once."""
+
+    facts: Facts
+    failure: Failure
+    cluster: Hashable
+    place: int = -1
+
+    @property
+    def key(self) -> Key:
+        """What makes it one kind of failure with another."""
+        failure = self.failure
+        return failure.symptom, was(self.facts, failure), failure.value
+
+
+def was(facts: Facts, failure: Failure) -> str:
+    """The true value of a misread attribute, "" for any other failure."""
+    if failure.symptom.level != "object" or failure.symptom.what not in ATTRIBUTE_KINDS:
+        return ""
+    value: str = getattr(facts.scene.objects[failure.unit], failure.symptom.what)
+    return value
+
+
+def families_of(cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary) -> list[Family]:
+    """The families of these failures, those with the most members first; `cohort` are plain prior scenes.
+
+    A kind of failure with a condition that nearly all of its cases share is one family; if only a part shares one, that
+    part is a family and the others are another. Cases that are no hits help to find conditions, and are no members.
+    """
+    kinds: dict[Key, list[Case]] = {}
+    for case in cases:
+        kinds.setdefault(case.key, []).append(case)
+    found = [
+        family
+        for key, mine in kinds.items()
+        if any(case.place >= 0 for case in mine)
+        for family in _of_kind(key, mine, cohort, vocabulary)
+    ]
+    return sorted(found, key=lambda family: (-family.size, family.members))
+
+
+def judged(
+    family: Family,
+    others: Mapping[int, tuple[Facts, Sequence[Failure]]],
+    selection: Selection,
+    cohort: Sequence[Facts],
+) -> Judged:
+    """What prior scenes that are no cases show of a family.
+
+    `others` has, by their place in the selection, those scenes in which something failed; no case is among them, and
+    the inclusion probabilities are those of becoming one of them. The
+    share inside is the rate of scenes that fail under the conditions (Horvitz and Thompson, `two_phase.estimate`) over
+    the share of prior scenes that hold a unit under them, whose own uncertainty widens the interval.
+    """
+    fails = np.zeros((selection.members.size, 2))
+    for place, (facts, failures) in others.items():
+        fails[place] = _fails(family, facts, failures)
+    meets = np.array([_sides(family, facts) for facts in cohort]).reshape(-1, 2)
+
+    def share(side: int) -> Share:
+        rate = estimate(selection, fails[:, side], EACH)
+        return _ratio(rate.value, rate.interval, int(meets[:, side].sum()), len(cohort))
+
+    return Judged(share(0), share(1), scenes=int(fails.any(axis=1).sum()))
+
+
+def _of_kind(
+    key: Key, cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary
+) -> list[Family]:
+    symptom, truth, _ = key
+    base = [
+        condition for condition in _conditions(symptom, vocabulary) if _is_base(condition, symptom, truth)
+    ]
+    conditions = [each for each in _conditions(symptom, vocabulary) if each not in base]
+    table = np.stack([_unit_row(case, symptom, conditions) for case in cases])
+    others = np.concatenate(
+        [
+            np.zeros((0, len(conditions)), np.bool_),
+            *(_cohort_rows(facts, symptom, base, conditions) for facts in cohort),
+        ]
+    )
+    found = []
+    for rule, is_clear, places in _covered(table, others, [case.cluster for case in cases]):
+        hits = [k for k in places if cases[k].place >= 0]
+        if hits:
+            named = [conditions[c] for c in rule]
+            family = _family(key, [*base, *named], [cases[k] for k in hits], is_clear)
+            starts = [hits[k] for k in _one_of_each([cases[k].cluster for k in hits])]
+            column = _often(table[starts], others, rule)
+            if column is not None:
+                family = replace(family, often=(conditions[column], int(table[hits, column].sum())))
+            found.append(family)
+    return found
+
+
+def _covered(
+    table: Bools, others: Bools, clusters: Sequence[Hashable]
+) -> list[tuple[tuple[int, ...], bool, list[int]]]:
+    """Rules for failures (n, m), each with whether it is clear and the failures that it holds for; all are covered."""
+    left, found = list(range(len(table))), []
+    while left:
+        firsts = [left[k] for k in _one_of_each([clusters[k] for k in left])]
+        rule, is_clear = _rule(table[firsts], others)
+        inside = [k for k in left if rule is None or table[k][list(rule.conditions)].all()]
+        found.append((() if rule is None else rule.conditions, is_clear, inside))
+        left = [k for k in left if k not in inside]
+    return found
+
+
+def _conditions(symptom: Symptom, vocabulary: Vocabulary) -> tuple[Condition, ...]:
+    return conditions_of(vocabulary)[symptom.level]
+
+
+def _is_base(condition: Condition, symptom: Symptom, truth: str) -> bool:
+    """Whether a condition says what the misread object is in truth, which every case of the kind is."""
+    return condition.key == f"{symptom.what} {truth}"
+
+
+def _unit_row(case: Case, symptom: Symptom, conditions: Sequence[Condition]) -> Bools:
+    found: Bools = rows(symptom.level, conditions, case.facts, ())[case.failure.unit]
+    return found
+
+
+def _cohort_rows(
+    facts: Facts, symptom: Symptom, base: Sequence[Condition], conditions: Sequence[Condition]
+) -> Bools:
+    """(units that could fail so, conditions) of a prior scene."""
+    table = rows(symptom.level, [*base, *conditions], facts, ())
+    found: Bools = table[table[:, : len(base)].all(axis=1)][:, len(base) :]
+    return found
+
+
+def _rule(events: Bools, others: Bools) -> tuple[Rule | None, bool]:
+    """The conditions that single the failures out, and whether these failures alone show that they matter.
+
+    A rule for nearly all failures, at the level of an audit's, unless one for a part of them fits better by what one
+    more condition must bring; without either, a rule for nearly all as a suggestion.
+    """
+    n = len(events)
+    if n < 2 or not len(others):
+        return None, False
+    most = max(2, math.ceil(SHARED * n))
+    whole = _best_rule(events, others, most, LEVEL)
+    part = _best_rule(events, others, max(SPLIT, math.ceil(n / 3)), LEVEL) if n >= SPLIT else None
+    if part and (whole is None or part.gain >= whole.gain + needed(events.shape[1])):
+        return part, True
+    if whole:
+        return whole, True
+    return _best_rule(events, others, most, SUGGESTED), False
+
+
+def _best_rule(
+    events: Bools, others: Bools, least: int, level: float, most_conditions: int = MOST_CONDITIONS
+) -> Rule | None:
+    """The rule of the largest gain that holds for at least `least` of the failures (n, m), against other units."""
+    flags = np.zeros(len(events) + len(others), dtype=np.bool_)
+    flags[: len(events)] = True
+    found = find_rules(
+        np.concatenate([events, others]),
+        flags,
+        most_conditions=most_conditions,
+        most_rules=1,
+        least_events=least,
+        level=level,
+    )
+    return found[0] if found else None
+
+
+def _often(members: Bools, others: Bools, known: Sequence[int]) -> int | None:
+    """A further condition that more than half of the members meet, much more often than such objects of the prior."""
+    inside = others[others[:, list(known)].all(axis=1)] if known else others
+    if not len(inside) or len(members) < SPLIT:
+        return None
+    found = _best_rule(members, inside, max(2, math.ceil(OFTEN * len(members))), LEVEL, 1)
+    return found.conditions[0] if found else None
+
+
+def _family(key: Key, conditions: Sequence[Condition], members: Sequence[Case], is_clear: bool) -> Family:
+    symptom, truth, value = key
+    return Family(
+        Pattern.of(conditions),
+        symptom,
+        ((truth, value, len(members)),),
+        members=tuple(sorted(case.place for case in members)),
+        clusters=len({case.cluster for case in members}),
+        is_clear=is_clear,
+    )
+
+
+def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
+    """The first case of each cluster."""
+    return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
+
+
+def _sides(family: Family, facts: Facts) -> tuple[bool, bool]:
+    """Whether a scene has a unit under the family's conditions, and one that could fail so outside of them."""
+    holds, could = family.holds(facts), could_fail(family, facts)
+    return bool((holds & could).any()), bool((could & ~holds).any())
+
+
+def could_fail(family: Family, facts: Facts) -> Bools:
+    """(units,): which units of a scene are in truth what those that failed are."""
+    base = [
+        condition
+        for condition in family.pattern.conditions
+        if any(_is_base(condition, family.symptom, truth) for truth, *_ in family.became)
+    ]
+    found: Bools = rows(family.symptom.level, base, facts, ()).all(axis=1)
+    return found
+
+
+def _fails(family: Family, facts: Facts, failures: Sequence[Failure]) -> tuple[bool, bool]:
+    """Whether a scene fails as the sentence says under the conditions, and at a unit outside of them."""
+    units = [each.unit for each in failures if family.covers(each.symptom, each.value)]
+    holds, could = family.holds(facts), could_fail(family, facts)
+    inside = any(holds[unit] for unit in units)
+    return inside, any(could[unit] and not holds[unit] for unit in units)
+
+
+def _ratio(rate: float, interval: Interval, there: int, of: int) -> Share:
+    """The rate over the share of scenes that could, `there` of `of`; both intervals hold together."""
+    if not there:
+        return Share(0.0, 0.0, 1.0)
+    could = clopper_pearson(there, of, COHORT)
+    return Share(
+        min(1.0, rate * of / there), min(1.0, interval.low / could.high), min(1.0, interval.high / could.low)
+    )

@@ -1,0 +1,182 @@
+"""Where hits come from: which of them descend from each other, so that eight variations are not counted as eight.
+
+A chain that has found a scene continues from it and finds its relatives: the same object in the same place among
+others. Hits are of one cluster if
+
+1. they have the same origin (a chain and the prior draw that it started at are one origin), or
+2. they are alike, whatever their origin: scenes that share half of their objects, vectors at most .5 apart.
+
+Statistics count a cluster once. The order of the hits and that of a scene's objects do not matter.
+
+Vectors have no objects, so their families are those of neighbors: vectors of one origin at most 1 apart, or alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import SOUGHT
+from trex.foundation.words import counted
+from trex.inference.statistics.how_often import rate_of
+from trex.inference.statistics.proportion import Proportion
+from trex.inference.statistics.two_phase import Selection
+from trex.scenes.distinct import in_common
+from trex.worlds.description import Noun
+from trex.worlds.latents import SCENES, VECTORS, Latent, form_of, identity
+
+NEAR, ALIKE = 1.0, 0.5  # distances of vectors, in standard deviations of the prior
+NO_FAMILY = 0
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Families:
+    """For each hit, most confident first: its family, its cluster and its source, all numbered from 1.
+
+    A hit whose mistake has not been traced is in no family (NO_FAMILY). `sources` numbers chains and prior draws.
+    `known` describes the families, by number.
+    """
+
+    numbers: tuple[int, ...] = ()
+    clusters: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()
+    known: tuple[Family, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of families."""
+        return len(self.known)
+
+    @property
+    def cluster_count(self) -> int:
+        """The number of clusters: of findings that are independent of each other."""
+        return max(self.clusters, default=0)
+
+    @property
+    def source_count(self) -> int:
+        """The number of chains and prior draws that the hits come from."""
+        return max(self.sources, default=0)
+
+    def of(self, place: int) -> Family | None:
+        """The family of the hit at this place, None if it is in none."""
+        number = self.numbers[place]
+        return None if number == NO_FAMILY else self.known[number - 1]
+
+
+def distinct_words(noun: Noun, n: int, families: Families) -> str:
+    """n distinct hits with how many of them are independent: "9 distinct scenes from 3 independent starts"."""
+    if n > 1 and families.cluster_count == 1:
+        return f"{n} variations of one {noun.one}"
+    starts = families.cluster_count
+    return noun.distinct(n) + (f" from {counted(starts, 'independent start')}" if starts < n else "")
+
+
+def clusters_of(zs: Sequence[Latent], origins: Sequence[Hashable]) -> tuple[int, ...]:
+    """The cluster of each hit, numbered from 1; `origins` is the prior draw that each descends from."""
+    pairs = combinations(range(len(zs)), 2)
+    return _numbered(
+        _components(
+            len(zs), [(i, j) for i, j in pairs if origins[i] == origins[j] or _are_alike(zs[i], zs[j], ALIKE)]
+        )
+    )
+
+
+def group(
+    zs: Sequence[Latent],
+    sources: Sequence[Hashable],
+    origins: Sequence[Hashable],
+    noun: Noun,
+    known: Sequence[Family] = (),
+) -> Families:
+    """The families and clusters of hits.
+
+    Of each hit: its latent, the chain or prior draw that it comes from, and where that chain started. Of scenes, the
+    families are those that are `known`, of which no hit is in two; vectors are grouped here.
+    """
+    clusters = clusters_of(zs, origins)
+    if zs and form_of(zs[0]) is VECTORS:
+        known = _of_vectors(zs, origins, noun)
+    numbers = [NO_FAMILY] * len(zs)
+    for number, family in enumerate(known, start=1):
+        for place in family.members:
+            numbers[place] = number
+    return Families(
+        tuple(numbers),
+        clusters,
+        _numbered(sources),
+        tuple(replace(family, number=number) for number, family in enumerate(known, start=1)),
+    )
+
+
+def with_rates(
+    families: Families,
+    found: Sequence[Latent],
+    draws: Sequence[tuple[Latent, bool]],
+    sample: tuple[Selection, float],
+    are_distinct: Callable[[Latent, Latent], bool],
+) -> Families:
+    """The families with how often a prior scene belongs to each; none if no counted one does.
+
+    `draws` are the prior scenes of the sample's selection, each with whether it is a hit that lasts; `sample` is that
+    selection and the level of the intervals. A hit among them belongs to the family of the found scene that it is, or
+    else is not distinct from. Each counts for all prior scenes that it stands for (`two_phase.estimate` of the
+    indicator). An interval holds for a family by itself; there is no correction for their number, nor for having seen
+    the family first.
+    """
+    place = {identity(z): k for k, z in enumerate(found)}
+    homes = np.full(len(draws), -1)
+    for row, (z, is_hit) in enumerate(draws):
+        if is_hit:
+            alike = (k for k, other in enumerate(found) if not are_distinct(z, other))
+            stored = identity(z)
+            homes[row] = place[stored] if stored in place else next(alike, -1)
+
+    def rate(family: Family) -> Proportion | None:
+        is_member = np.isin(homes, family.members).astype(float)
+        known = rate_of(is_member, *sample)
+        return known if known.count else None
+
+    return replace(families, known=tuple(replace(family, rate=rate(family)) for family in families.known))
+
+
+def _of_vectors(zs: Sequence[Latent], origins: Sequence[Hashable], noun: Noun) -> list[Family]:
+    """A family for each set of neighbors (single linkage)."""
+    near = [
+        (i, j)
+        for i, j in combinations(range(len(zs)), 2)
+        if _are_alike(zs[i], zs[j], NEAR if origins[i] == origins[j] else ALIKE)
+    ]
+    places: dict[int, list[int]] = {}
+    for place, first in enumerate(_components(len(zs), near)):
+        places.setdefault(first, []).append(place)
+    return [Family(Pattern(), SOUGHT, members=tuple(each), noun=noun) for each in places.values()]
+
+
+def _are_alike(item: Latent, other: Latent, apart: float) -> bool:
+    """Whether scenes share half of their objects, or vectors are at most `apart` from each other."""
+    if form_of(item) is SCENES:
+        most = max(len(item.objects), len(other.objects))
+        return in_common(item, other) >= max(1, most / 2)
+    return float(np.linalg.norm(item - other)) <= apart
+
+
+def _components(n: int, edges: Pairs) -> list[int]:
+    """The first node of the connected component of each of n nodes."""
+    import networkx
+
+    graph = networkx.Graph(edges)
+    graph.add_nodes_from(range(n))
+    first = {i: min(component) for component in networkx.connected_components(graph) for i in component}
+    return [first[i] for i in range(n)]
+
+
+def _numbered(marks: Sequence[Hashable]) -> tuple[int, ...]:
+    """The marks as numbers from 1, in the order of their first use."""
+    order: Mapping[Hashable, int] = {mark: k for k, mark in enumerate(dict.fromkeys(marks), start=1)}
+    return tuple(order[mark] for mark in marks)

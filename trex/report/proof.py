@@ -1,0 +1,97 @@
+"""The pictures that show a finding: the misread object outlined, and the scene without what confuses the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trex.explain.explanation import Effect, Explanation
+from trex.explain.traces import TracedDraw
+from trex.explain.view import outlined
+from trex.families.symptom import PHANTOM, Failure
+from trex.foundation.percent import percent
+from trex.foundation.words import with_article
+from trex.pages.thumbnails import jpeg_url
+from trex.runs.folder import RunFolder
+from trex.runs.pictures import read_picture
+from trex.scenes.describe import object_words
+from trex.scenes.scene import Scene
+from trex.search.hit import Hit
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One hit: its picture, and what the model sees; and the scene after a change that makes the model right.
+
+    `misread` is in words: "the small green cylinder is read as a cube". The second picture is "" if no removal makes
+    the model right.
+    """
+
+    place: int
+    image: str  # data URL
+    misread: str
+    answer: str
+    beside: str = ""
+    change: str = ""
+    beside_answer: str = ""
+
+
+def proof_of(
+    folder: RunFolder, place: int, hit: Hit, traced: TracedDraw | None, explanation: Explanation | None
+) -> Proof | None:
+    """The proof of a hit; None if its picture is not stored, or if nothing is known of what the model misreads."""
+    failures = traced.failures if traced else ()
+    if not hit.record.picture or not (failures or explanation):
+        return None
+    pixels, mask = read_picture(folder, hit.record.picture)
+    failure = failures[0] if failures else None
+    parts = (failure.unit,) if failure and failure.symptom.level == "object" else ()
+    if not failure and explanation and explanation.chief is not None:
+        parts = (explanation.chief,)
+    base = Proof(
+        place,
+        jpeg_url(outlined(pixels, mask, parts)),
+        misread_words(failure, hit.record.scene) if failure else "",
+        f"{hit.answer} ({percent(hit.answers[0][1])})",
+    )
+    change = None if explanation is None else telling(explanation, parts)
+    if change is None:
+        return base
+    shown, _ = read_picture(folder, change.score.picture)
+    sure = percent(float(np.exp(max(change.score.log_probs))))
+    return Proof(
+        place,
+        base.image,
+        base.misread,
+        base.answer,
+        jpeg_url(shown),
+        f"without the {object_words(hit.record.scene, change.edits[0].index)}",
+        f"{change.score.answer} ({sure})",
+    )
+
+
+def telling(explanation: Explanation, misread: tuple[int, ...]) -> Effect | None:
+    """The removal that shows the cause best: of another object than the misread one if that makes the model right."""
+    if not explanation.control.is_exact or explanation.compared != "truth":
+        return None
+    flips = [effect for effect in explanation.removals if effect.is_flip]
+    others = [effect for effect in flips if effect.edits[0].index not in misread]
+    return min(others or flips, key=lambda effect: effect.margin, default=None)
+
+
+def misread_words(failure: Failure, scene: Scene) -> str:
+    """What the model does, about one scene: "the small green rubber cylinder is read as a cube"."""
+    what, value = failure.symptom.what, failure.value
+    if failure.symptom.level == "scene":
+        return (
+            f"{with_article(value)} that is not there is seen" if what == PHANTOM else f"{what} are confused"
+        )
+    name = f"the {object_words(scene, failure.unit)}"
+    does: Mapping[str, str] = {
+        "missed": "is missed",
+        "doubled": "is counted twice",
+        "shape": f"is read as {with_article(value)}",
+    }
+    return f"{name} {does.get(what, f'is seen as {value}')}"
