@@ -1,6 +1,6 @@
 """docs/images/report.png: the first screen of a run's report in headless Chromium, in true color.
 
-make demo && .venv/bin/trex explain runs/demo
+make demo
 .venv/bin/python -m benchmarks.readme_picture runs/demo/report.html docs/images/report.png
 """
 
