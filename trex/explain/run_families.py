@@ -163,10 +163,11 @@ def _judged_families(
     ]
 
 
-def _confirmed(families: Sequence[Family]) -> tuple[int, float]:
-    """How many hits the established families hold, and how far the first one's shares are apart."""
+def _confirmed(families: Sequence[Family]) -> tuple[int, int, float]:
+    """How many hits the confirmed families hold, and the established ones; how far the first one's shares are apart."""
     first = families[0].judged if families else None
     return (
+        sum(family.size for family in families if family.judged and family.judged.is_confirmed),
         sum(family.size for family in families if family.is_established),
         first.inside.low - first.outside.high if first else 0.0,
     )

@@ -130,8 +130,8 @@ class Family:
 
     @property
     def is_established(self) -> bool:
-        """Whether the conditions matter: by the scenes that judged them, or without any by the failures alone."""
-        return self.says_when and (self.judged.is_confirmed if self.judged else self.is_clear)
+        """Whether the conditions matter: by the failures alone, or by the scenes that judged them."""
+        return self.says_when and (self.is_clear or (self.judged is not None and self.judged.is_confirmed))
 
     @property
     def is_traced(self) -> bool:
@@ -143,7 +143,7 @@ class Family:
         """What speaks for the conditions, in one sentence; "" of a family without any, or one that has no members."""
         if not self.members or not self.says_when:
             return ""
-        if self.is_established and self.judged:
+        if self.judged and self.judged.is_confirmed:
             return (
                 f"In other random scenes with such an object the model fails so in {self.judged.inside}; elsewhere in "
                 f"{self.judged.outside}."

@@ -181,13 +181,13 @@ def judgments(
 @pytest.mark.slow
 def test_the_intervals_of_other_scenes_cover_and_chance_is_not_confirmed() -> None:
     """Planted bug: the half of the scenes that made the rule is forgotten, and every share is half of what it is."""
-    covered, confirmed = zip(*judgments(0.3, 0.03, 60), strict=True)
+    covered, confirmed = zip(*judgments(0.5, 0.02, 60), strict=True)
     assert np.mean(covered) >= 0.9 and np.mean(confirmed) >= 0.5
-    chosen, _ = zip(*judgments(0.3, 0.03, 60, uniform=0.5), strict=True)  # by a score that means nothing
+    chosen, _ = zip(*judgments(0.5, 0.02, 60, uniform=0.5), strict=True)  # by a score that means nothing
     assert np.mean(chosen) >= 0.9
     _, by_chance = zip(*judgments(0.08, 0.08, 60), strict=True)
     assert np.mean(by_chance) <= 0.05
-    biased, _ = zip(*judgments(0.3, 0.03, 60, thinned=False), strict=True)
+    biased, _ = zip(*judgments(0.5, 0.02, 60, thinned=False), strict=True)
     assert np.mean(biased) < 0.7
 
 

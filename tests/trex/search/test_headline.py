@@ -17,7 +17,7 @@ from tests.running.runs import QUERY, run, write_query
 from tests.serving.html_page import read_page
 from tests.worlds import grainy_models
 from trex.commands.results.run import open_run
-from trex.families.lineage import Families
+from trex.families.lineage import Families, distinct_words
 from trex.finding.conclude import Outcome
 from trex.inference.statistics.how_often import rate_words
 from trex.report.calibration import calibration_view
@@ -53,7 +53,8 @@ def test_the_first_sentences_count_survivors_families_and_fragile_hits(grainy: O
     assert kept and lost
     page = read_page(grainy.report).text
     says = headline(grainy.manifest, results)
-    assert says.startswith(f"{kept} distinct scene") and "survive" in says and says in page
+    counted = distinct_words(grainy.manifest.world.noun, kept, results.families)
+    assert says.startswith(counted) and "survive" in says and says in page
     often = how_often_words(grainy.manifest, results)
     words = rate_words(results.how_often.rate, "scenes")
     assert f"at preset fake (120×80) it happens in {words}" in often
