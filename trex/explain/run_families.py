@@ -79,10 +79,10 @@ CODEC = Codec(StoredFamilies)
 def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
     """The results of a run, whose hits are in the families that are known of them."""
     found = _read(folder)
-    results = read_results(folder.manifest, records)
     if found is None:
-        return results
-    return read_results(folder.manifest, records, _families(found, results.found, folder.manifest.vocabulary))
+        return read_results(folder.manifest, records)
+    vocabulary = folder.manifest.vocabulary
+    return read_results(folder.manifest, records, lambda hits: _families(found, hits, vocabulary))
 
 
 def _read(folder: RunFolder) -> StoredFamilies | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,10 +87,14 @@ class Results:
         return self.conclusion.ending.value
 
 
-def read_results(manifest: Manifest, records: Sequence[Record], known: Sequence[Family] = ()) -> Results:
+def read_results(
+    manifest: Manifest,
+    records: Sequence[Record],
+    known: Callable[[Sequence[Hit]], Sequence[Family]] = lambda found: (),
+) -> Results:
     """The results of a run; needs at least one prior draw.
 
-    `known` are the families of its hits, as far as these have been traced or explained.
+    `known` gives the families of its hits, as far as these have been traced or explained.
     """
     target, options = manifest.target, manifest.search
     searched, sample = (make(records, target, options) for make in (prior_sample, counted_sample))
@@ -102,7 +106,7 @@ def read_results(manifest: Manifest, records: Sequence[Record], known: Sequence[
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)
     scenes = sorted_hits(manifest, found.found, found)
-    families = _families(manifest, scenes, found, (searched, sample), known)
+    families = _families(manifest, scenes, found, (searched, sample), known(scenes))
     examples = distinct_words(manifest.world.noun, len(scenes), families) if scenes else ""
     trajectories = diagnosis_of(chains, target, options)
     doubts = trajectories.doubts if trajectories else ()
