@@ -15,8 +15,11 @@ from trex.finding import conclude
 from trex.finding.conclude import Outcome
 from trex.finding.find import find_query, resume
 from trex.finding.source import query_file
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
 from trex.runs.checked_lines import chained
 from trex.runs.manifest import seal_of
+from trex.scenes.scene import Scene
 from trex.search.progress import Silent
 
 QUERY = """
@@ -138,3 +141,18 @@ def go_on(path: Path) -> Outcome:
 def draws(path: Path) -> bytes:
     """The draws of a run, byte for byte."""
     return (path / "draws.jsonl").read_bytes()
+
+
+def rendered_scenes(monkeypatch: pytest.MonkeyPatch, most: int | None = None) -> list[Scene]:
+    """The scenes that are rendered from now on; Ctrl-C comes before a batch that exceeds `most`."""
+    scenes: list[Scene] = []
+    real = FakeRenderer.render
+
+    def render(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        if most is not None and len(scenes) + len(zs) > most:
+            raise KeyboardInterrupt
+        scenes.extend(zs)
+        return real(self, zs)
+
+    monkeypatch.setattr(FakeRenderer, "render", render)
+    return scenes

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from tests.running.command_line import refused, trex
-from tests.running.runs import run, write_query
-from trex.render.fake import FakeRenderer
-from trex.render.picture import Picture
+from tests.running.runs import rendered_scenes, run, write_query
 from trex.scenes import views
 from trex.scenes.noise import noise_draws
 from trex.scenes.prior import ScenePrior
-from trex.scenes.scene import Nuisances, Scene
+from trex.scenes.scene import Nuisances
 from trex.scenes.validity import is_valid
 from trex.scenes.views import MAX_TRIES, other_views, view_draws
 from trex.scenes.vocabulary import CLEVR
@@ -66,14 +64,7 @@ def test_a_search_counts_and_scores_every_view_with_every_noise_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted bugs: views alone were counted, or noise draws alone; each view had the noise draws of the first."""
-    seen: list[Scene] = []
-    whole = FakeRenderer.render
-
-    def watched(renderer: FakeRenderer, zs: list[Scene]) -> list[Picture]:
-        seen.extend(zs)
-        return list(whole(renderer, zs))
-
-    monkeypatch.setattr(FakeRenderer, "render", watched)
+    seen = rendered_scenes(monkeypatch)
     done = run(tmp_path, ["render.noise=2", "render.views=3", "search.steps=0", "search.prior_scenes=9"])
     assert done.results.renders == 6 * 9
     prior = [draw.z for draw in done.results.prior]

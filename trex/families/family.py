@@ -40,7 +40,7 @@ TRIES = 200  # prior scenes for each wanted one
 
 @dataclass(frozen=True)
 class Share:
-    """An estimated share with its interval (95%)."""
+    """An estimated share with its interval, at 95% or more."""
 
     value: float
     low: float
@@ -145,8 +145,8 @@ class Family:
             return ""
         if self.judged and self.judged.is_confirmed:
             return (
-                f"In other random scenes with such an object the model fails so in {self.judged.inside}; elsewhere in "
-                f"{self.judged.outside}."
+                f"Of other random scenes with such an object, the model makes this mistake in {self.judged.inside}; "
+                f"elsewhere, in {self.judged.outside}."
             )
         n = self.size
         every = "it" if n == 1 else f"all {n}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 
 import trex as trex_api
 from tests.running.command_line import refused, trex
-from tests.running.runs import run, without_reports
+from tests.running.runs import rendered_scenes, run, without_reports
 from trex.curves.curve import Curve
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
@@ -20,12 +20,10 @@ from trex.curves.stored import CODEC, read_curves
 from trex.explain.traces import CODEC as CODEC_OF_TRACES
 from trex.explain.traces import FILE, TracedDraw
 from trex.foundation.errors import InputError, RunError
-from trex.render.fake import FakeRenderer
-from trex.render.picture import Picture
 from trex.runs.folder import open_run
 from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
-from trex.scenes.scene import Scene, scene_id
+from trex.scenes.scene import scene_id
 from trex.trials.lines import Lines
 
 DISTANCE = ("--over", "distance", "--at", "0", "--at", "0.1", "--at", "0.4")
@@ -61,21 +59,6 @@ def copied(path: Path, folder: Path) -> Path:
 def curves(path: Path) -> list[Curve]:
     with open_run(path, for_writing=False) as folder:
         return read_curves(folder)
-
-
-def rendered_scenes(monkeypatch: pytest.MonkeyPatch, most: int | None = None) -> list[Scene]:
-    """The scenes that are rendered from now on; Ctrl-C comes before a batch that exceeds `most`."""
-    scenes: list[Scene] = []
-    real = FakeRenderer.render
-
-    def render(self: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        if most is not None and len(scenes) + len(zs) > most:
-            raise KeyboardInterrupt
-        scenes.extend(zs)
-        return real(self, zs)
-
-    monkeypatch.setattr(FakeRenderer, "render", render)
-    return scenes
 
 
 def test_the_curve_is_of_the_hits_and_holds_what_the_model_said(made: Path) -> None:

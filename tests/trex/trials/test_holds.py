@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.running.runs import run
+from tests.running.runs import rendered_scenes, run
 from trex.explain.options import ExplainOptions
 from trex.finding.conclude import Outcome, renew_report
 from trex.foundation.errors import RunError
 from trex.foundation.progress import silent
 from trex.inference.statistics.proportion import Proportion, clopper_pearson
-from trex.render.fake import FakeRenderer
-from trex.render.picture import Picture
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.record import NOISE as NOISE_PHASE
 from trex.scenes.noise import noise_draws
@@ -52,15 +50,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 @pytest.fixture
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Scene]:
     """Every scene that is rendered from now on."""
-    seen: list[Scene] = []
-    whole = FakeRenderer.render
-
-    def watched(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        seen.extend(zs)
-        return list(whole(renderer, zs))
-
-    monkeypatch.setattr(FakeRenderer, "render", watched)
-    return seen
+    return rendered_scenes(monkeypatch)
 
 
 @pytest.fixture
