@@ -128,7 +128,7 @@ def trace_hits(folder: RunFolder, world: OpenWorld, hits: Sequence[Hit], progres
         for done, hit in enumerate(hits):
             progress("wrong answers traced", done, len(hits))
             pixels = read_picture(folder, hit.record.picture)[0].astype(np.float32) / np.float32(255.0)
-            log.append([_traced("hit", world, folder.manifest, hit.record.scene, pixels, hit.answers[0])])
+            log.append([traced("hit", world, folder.manifest, hit.record.scene, pixels, hit.answers[0])])
     progress("wrong answers traced", len(hits), len(hits))
 
 
@@ -149,7 +149,7 @@ def trace_others(folder: RunFolder, world: OpenWorld, results: Results, progress
             (image,) = images(bank.renderer.render([draw.z]))
             best = int(np.argmax(draw.state.log_probs))
             said = manifest.facts.labels[best], float(np.exp(draw.state.log_probs[best]))
-            log.append([_traced("prior", world, manifest, draw.z, image, said)])
+            log.append([traced("prior", world, manifest, draw.z, image, said)])
     progress("other wrong answers traced", len(others), len(others))
 
 
@@ -165,7 +165,7 @@ def _is_wrong_other(manifest: Manifest, draw: Draw[Latent]) -> bool:
     return manifest.world.judge(manifest.resolved, draw.z, answer).is_wrong is True
 
 
-def _traced(
+def traced(
     kind: Literal["hit", "prior"],
     world: OpenWorld,
     manifest: Manifest,
@@ -173,6 +173,7 @@ def _traced(
     image: NDArray[np.float32],
     said: tuple[str, float],
 ) -> TracedDraw:
+    """What the model misreads in a picture (H, W, 3) in [0, 1] of a scene, given its answer to the run's question."""
     from trex.families.trace import trace  # imports torch
 
     assert world.plan.asks is not None and isinstance(z, Scene), "only scenes have questions"

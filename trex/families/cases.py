@@ -93,16 +93,16 @@ def judged(
     share inside is the rate of scenes that fail under the conditions (Horvitz and Thompson, `two_phase.estimate`) over
     the share of prior scenes that hold a unit under them, whose own uncertainty widens the interval.
     """
-    fails = np.zeros((selection.members.size, 2))
+    failed = np.zeros((selection.members.size, 2))
     for place, (facts, failures) in others.items():
-        fails[place] = _fails(family, facts, failures)
-    meets = np.array([_sides(family, facts) for facts in cohort]).reshape(-1, 2)
+        failed[place] = fails(family, facts, failures)
+    meets = np.array([sides(family, facts) for facts in cohort]).reshape(-1, 2)
 
     def share(side: int) -> Share:
-        rate = estimate(selection, fails[:, side], EACH)
+        rate = estimate(selection, failed[:, side], EACH)
         return _ratio(rate.value, rate.interval, int(meets[:, side].sum()), len(cohort))
 
-    return Judged(share(0), share(1), scenes=int(fails.any(axis=1).sum()))
+    return Judged(share(0), share(1), scenes=int(failed.any(axis=1).sum()))
 
 
 def _of_kind(
@@ -233,7 +233,7 @@ def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
     return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
 
 
-def _sides(family: Family, facts: Facts) -> tuple[bool, bool]:
+def sides(family: Family, facts: Facts) -> tuple[bool, bool]:
     """Whether a scene has a unit under the family's conditions, and one that could fail so outside of them."""
     holds, could = family.holds(facts), could_fail(family, facts)
     return bool((holds & could).any()), bool((could & ~holds).any())
@@ -250,7 +250,7 @@ def could_fail(family: Family, facts: Facts) -> Bools:
     return found
 
 
-def _fails(family: Family, facts: Facts, failures: Sequence[Failure]) -> tuple[bool, bool]:
+def fails(family: Family, facts: Facts, failures: Sequence[Failure]) -> tuple[bool, bool]:
     """Whether a scene fails as the sentence says under the conditions, and at a unit outside of them."""
     units = [each.unit for each in failures if family.covers(each.symptom, each.value)]
     holds, could = family.holds(facts), could_fail(family, facts)

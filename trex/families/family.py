@@ -123,10 +123,15 @@ class Family:
         """
         if self.symptom == SOUGHT:
             return f"{self.noun.many} close to each other"
-        if self.members and not self.is_established:
-            kind = (each for each in self.pattern.conditions if each.key in self._kinds)
-            return _sentence(replace(self, pattern=Pattern.of(kind)))
-        return _sentence(self)
+        return _sentence(self.stated)
+
+    @property
+    def stated(self) -> Family:
+        """The family of all failures that its sentence speaks of: without conditions that nothing shows to matter."""
+        if not self.members or self.is_established:
+            return self
+        kind = (each for each in self.pattern.conditions if each.key in self._kinds)
+        return replace(self, pattern=Pattern.of(kind))
 
     @property
     def is_established(self) -> bool:

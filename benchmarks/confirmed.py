@@ -1,0 +1,199 @@
+r"""Do the sentences that runs state of a model hold in fresh scenes?
+
+    trex render bank QUERY.toml --scenes 1500 --seed 1 --preset fast
+    python -m benchmarks.confirmed runs/A runs/B --out runs/confirmed.jsonl
+
+The first command is optional: it renders the fresh scenes ahead, once for all runs of a world and look. They are
+members of a bank with a seed of its own (`--seed`), so that no search has seen one. Each run's question is asked about
+them, and every wrong answer is traced. `--out` keeps the answers, so the same command resumes.
+
+Prints one JSON line a family, and one a run. `inside`: of the fresh scenes that hold an object under the stated
+conditions, those in which a wrong answer follows from such an object being misread as stated, value included.
+`outside`: the same of objects that could be misread so, but do not meet the conditions. `p`: the chance of so many more
+inside if the conditions do not matter, as in an audit. A family `holds` if the 95% interval inside lies above the share
+outside. `in_set` counts answers in the level set alone. `as`: of all misreadings of the kind under the conditions,
+those as the stated value. `said` is what the run itself states of other random scenes. Families of an audit are held
+against fresh scenes by `benchmarks.auditing.real_models`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from trex.auditing.findings import more_than_elsewhere
+from trex.bank.bank import BATCH, check_number
+from trex.explain.run_families import explained_results
+from trex.explain.traces import traced
+from trex.families.cases import fails, sides
+from trex.families.family import Family, Share
+from trex.families.symptom import DECIDES, RESPONSIBLE, SOUGHT, Failure
+from trex.foundation.codec import Codec
+from trex.foundation.errors import InputError
+from trex.inference.scoring import Scored, images
+from trex.inference.statistics.proportion import Proportion, share
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import RunFolder, open_run
+from trex.runs.manifest import Manifest
+from trex.runs.open_world import open_world
+from trex.scenes.graph import Facts, facts_of
+from trex.scenes.scene import Scene
+from trex.search.engine import open_bank
+from trex.trials.lines import Lines
+from trex.worlds.looks import DECIDING, deciding_scorer
+from trex.worlds.world import OpenWorld
+
+UNTRACED = (SOUGHT, RESPONSIBLE, DECIDES)  # say nothing of what the model misreads
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run's question about a fresh scene, by its number in the bank: the answer, and the misreading behind it."""
+
+    run: str
+    seed: int
+    member: int
+    in_set: bool
+    is_wrong: bool
+    failures: tuple[Failure, ...]
+
+
+class Counted(NamedTuple):
+    """The shares of scenes that fail as stated, and the p-value of more inside."""
+
+    inside: Proportion
+    outside: Proportion
+    p: float
+
+    def rounded(self) -> dict[str, object]:
+        """As printed."""
+        return {
+            "inside": rounded(self.inside),
+            "outside": rounded(self.outside),
+            "p": float(f"{self.p:.2g}"),
+        }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Ask and trace what is missing, and print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--scenes", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    check_number(chosen.scenes)
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+    with Lines(chosen.out, Codec(Asked)) as log:
+        for path in chosen.runs:
+            with open_run(path, for_writing=False) as folder:
+                for line in confirmed(folder, log, chosen.scenes, chosen.seed):
+                    print(json.dumps({"run": str(path), **line}), flush=True)
+
+
+def confirmed(folder: RunFolder, log: Lines[Asked], n: int, seed: int) -> Iterator[dict[str, object]]:
+    """The figures of each stated family of a run in n fresh scenes, and those of the run."""
+    if seed == folder.manifest.query.search.bank_seed:
+        raise InputError(f"--seed {seed}: the run's own scenes are of this seed; give another")
+    families = [each.stated for each in explained_results(folder, run_draws(folder)).families.known]
+    asked = [each for each in log.values if (each.run, each.seed) == (str(folder.path), seed)]
+    with open_world(folder) as world, open_bank(world, DECIDING, seed, is_optional=False) as bank:
+        scorer = deciding_scorer(
+            world.plan.query.render, bank.renderer, world.plan.bound, folder.manifest.vocabulary
+        )
+        for at in range(len(asked), n, BATCH):
+            members = range(at, min(at + BATCH, n))
+            scenes = bank.scenes(members)
+            rows = [
+                _asked(folder, world, seed, *each)
+                for each in zip(members, scenes, scorer.score(scenes), strict=True)
+            ]
+            log.append(rows)
+            asked += rows
+        facts = [facts_of(scene, folder.manifest.vocabulary) for scene in bank.scenes(range(n))]
+    for family in families:
+        if family.symptom not in UNTRACED:
+            yield figures(family, facts, asked[:n])
+    yield whole(families, asked[:n])
+
+
+def _asked(
+    folder: RunFolder, world: OpenWorld, seed: int, member: int, scene: Scene, scored: Scored
+) -> Asked:
+    manifest: Manifest = folder.manifest
+    best = int(np.argmax(scored.log_probs))
+    answer = manifest.facts.labels[best]
+    is_wrong = manifest.world.judge(manifest.resolved, scene, answer).is_wrong is True
+    failures: tuple[Failure, ...] = ()
+    if is_wrong:
+        said = answer, float(np.exp(scored.log_probs[best]))
+        (image,) = images([scored.picture])
+        failures = traced("prior", world, manifest, scene, image, said).failures
+    in_set = bool(manifest.target.is_hit(scored.log_probs))
+    return Asked(str(folder.path), seed, member, in_set, is_wrong, failures)
+
+
+def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
+    """What fresh scenes and the answers about them show of a family as its sentence states it."""
+    wrong = counted(family, facts, [row.failures for row in asked])
+    in_set = counted(family, facts, [row.failures if row.in_set else () for row in asked])
+    of_kind = counted(family.wider, facts, [row.failures for row in asked])
+    return {
+        "sentence": family.words,
+        "established": family.is_established,
+        "members": family.size,
+        **wrong.rounded(),
+        "holds": wrong.inside.interval.low > wrong.outside.value,
+        "as": rounded(Proportion(wrong.inside.count, of_kind.inside.count)),
+        "in_set": in_set.rounded(),
+        "said": family.judged
+        and {"inside": said(family.judged.inside), "outside": said(family.judged.outside)},
+    }
+
+
+def whole(families: Sequence[Family], asked: Sequence[Asked]) -> dict[str, object]:
+    """Of all wrong answers, and of those in the level set, the share of misreadings that some sentence states."""
+
+    def stated(rows: Sequence[Asked]) -> Proportion:
+        return share(
+            any(family.covers(each.symptom, each.value) for family in families for each in row.failures)
+            for row in rows
+        )
+
+    wrong = [row for row in asked if row.is_wrong]
+    return {
+        "scenes": len(asked),
+        "wrong": rounded(stated(wrong)),
+        "in_set": rounded(stated([row for row in wrong if row.in_set])),
+    }
+
+
+def counted(family: Family, facts: Sequence[Facts], failures: Sequence[Sequence[Failure]]) -> Counted:
+    """Of the scenes with an object under the conditions, and with one outside of them, those that fail there."""
+    could = np.array([sides(family, each) for each in facts]).reshape(-1, 2)
+    failed = np.array([fails(family, *each) for each in zip(facts, failures, strict=True)]).reshape(-1, 2)
+    inside, outside = (list(map(bool, failed[could[:, k], k])) for k in (0, 1))
+    return Counted(share(inside), share(outside), more_than_elsewhere(inside, outside))
+
+
+def said(found: Share) -> dict[str, object]:
+    """A share that the run states, with its interval."""
+    return {"share": round(found.value, 4), "interval": [round(found.low, 4), round(found.high, 4)]}
+
+
+def rounded(found: Proportion) -> dict[str, object]:
+    """A share with its counts and interval."""
+    interval = [round(end, 4) for end in found.interval]
+    return {"count": found.count, "of": found.of, "share": round(found.value, 4), "interval": interval}
+
+
+if __name__ == "__main__":
+    main()
