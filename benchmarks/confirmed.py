@@ -5,7 +5,8 @@ r"""Do the sentences that runs state of a model hold in fresh scenes?
 
 The first command is optional: it renders the fresh scenes ahead, once for all runs of a world and look. They are
 members of a bank with a seed of its own (`--seed`), so that no search has seen one. Each run's question is asked about
-them, and every wrong answer is traced. `--out` keeps the answers, so the same command resumes.
+them, and every wrong answer is traced, or with `--in-set` those in the level set alone, which takes less time. `--out`
+keeps the answers, so the same command resumes.
 
 Prints one JSON line a family, and one a run. `inside`: of the fresh scenes that hold an object under the stated
 conditions, those in which a wrong answer follows from such an object being misread as stated, value included.
@@ -54,10 +55,14 @@ UNTRACED = (SOUGHT, RESPONSIBLE, DECIDES)  # say nothing of what the model misre
 
 @dataclass(frozen=True)
 class Asked:
-    """A run's question about a fresh scene, by its number in the bank: the answer, and the misreading behind it."""
+    """A run's question about a fresh scene, by its number in the bank: the answer, and the misreading behind it.
+
+    `every`: wrong answers outside the level set are traced, too.
+    """
 
     run: str
     seed: int
+    every: bool
     member: int
     in_set: bool
     is_wrong: bool
@@ -89,22 +94,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--scenes", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-set", action="store_true")
     chosen = parser.parse_args(arguments)
     check_number(chosen.scenes)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     with Lines(chosen.out, Codec(Asked)) as log:
         for path in chosen.runs:
             with open_run(path, for_writing=False) as folder:
-                for line in confirmed(folder, log, chosen.scenes, chosen.seed):
+                for line in confirmed(folder, log, chosen.scenes, chosen.seed, not chosen.in_set):
                     print(json.dumps({"run": str(path), **line}), flush=True)
 
 
-def confirmed(folder: RunFolder, log: Lines[Asked], n: int, seed: int) -> Iterator[dict[str, object]]:
+def confirmed(
+    folder: RunFolder, log: Lines[Asked], n: int, seed: int, every: bool
+) -> Iterator[dict[str, object]]:
     """The figures of each stated family of a run in n fresh scenes, and those of the run."""
     if seed == folder.manifest.query.search.bank_seed:
         raise InputError(f"--seed {seed}: the run's own scenes are of this seed; give another")
     families = [each.stated for each in explained_results(folder, run_draws(folder)).families.known]
-    asked = [each for each in log.values if (each.run, each.seed) == (str(folder.path), seed)]
+    kind = (str(folder.path), seed, every)
+    asked = [each for each in log.values if (each.run, each.seed, each.every) == kind]
     with open_world(folder) as world, open_bank(world, DECIDING, seed, is_optional=False) as bank:
         scorer = deciding_scorer(
             world.plan.query.render, bank.renderer, world.plan.bound, folder.manifest.vocabulary
@@ -113,8 +122,8 @@ def confirmed(folder: RunFolder, log: Lines[Asked], n: int, seed: int) -> Iterat
             members = range(at, min(at + BATCH, n))
             scenes = bank.scenes(members)
             rows = [
-                _asked(folder, world, seed, *each)
-                for each in zip(members, scenes, scorer.score(scenes), strict=True)
+                Asked(*kind, k, *answered(folder.manifest, world, scene, scored, every))
+                for k, scene, scored in zip(members, scenes, scorer.score(scenes), strict=True)
             ]
             log.append(rows)
             asked += rows
@@ -122,23 +131,23 @@ def confirmed(folder: RunFolder, log: Lines[Asked], n: int, seed: int) -> Iterat
     for family in families:
         if family.symptom not in UNTRACED:
             yield figures(family, facts, asked[:n])
-    yield whole(families, asked[:n])
+    yield whole(families, facts, asked[:n])
 
 
-def _asked(
-    folder: RunFolder, world: OpenWorld, seed: int, member: int, scene: Scene, scored: Scored
-) -> Asked:
-    manifest: Manifest = folder.manifest
+def answered(
+    manifest: Manifest, world: OpenWorld, scene: Scene, scored: Scored, every: bool
+) -> tuple[bool, bool, tuple[Failure, ...]]:
+    """Whether an answer is in the level set, whether it is wrong, and the misreading behind it."""
     best = int(np.argmax(scored.log_probs))
     answer = manifest.facts.labels[best]
     is_wrong = manifest.world.judge(manifest.resolved, scene, answer).is_wrong is True
+    in_set = bool(manifest.target.is_hit(scored.log_probs))
     failures: tuple[Failure, ...] = ()
-    if is_wrong:
+    if is_wrong and (in_set or every):
         said = answer, float(np.exp(scored.log_probs[best]))
         (image,) = images([scored.picture])
         failures = traced("prior", world, manifest, scene, image, said).failures
-    in_set = bool(manifest.target.is_hit(scored.log_probs))
-    return Asked(str(folder.path), seed, member, in_set, is_wrong, failures)
+    return in_set, is_wrong, failures
 
 
 def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
@@ -159,20 +168,18 @@ def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> d
     }
 
 
-def whole(families: Sequence[Family], asked: Sequence[Asked]) -> dict[str, object]:
-    """Of all wrong answers, and of those in the level set, the share of misreadings that some sentence states."""
-
-    def stated(rows: Sequence[Asked]) -> Proportion:
-        return share(
-            any(family.covers(each.symptom, each.value) for family in families for each in row.failures)
-            for row in rows
-        )
-
-    wrong = [row for row in asked if row.is_wrong]
+def whole(families: Sequence[Family], facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
+    """Of all wrong answers, and of those in the level set, the share that some sentence states."""
+    stated = [
+        any(fails(family, each, row.failures)[0] for family in families)
+        for each, row in zip(facts, asked, strict=True)
+    ]
     return {
         "scenes": len(asked),
-        "wrong": rounded(stated(wrong)),
-        "in_set": rounded(stated([row for row in wrong if row.in_set])),
+        "wrong": rounded(share(flag for flag, row in zip(stated, asked, strict=True) if row.is_wrong)),
+        "in_set": rounded(
+            share(flag for flag, row in zip(stated, asked, strict=True) if row.is_wrong and row.in_set)
+        ),
     }
 
 

@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 from benchmarks import confirmed
-from benchmarks.confirmed import counted, figures, main
+from benchmarks.confirmed import counted, figures, main, whole
 from benchmarks.stories import Misreader, showing
 from tests.trex.families.test_cases import KEYS, SHAPE, failing, prior_scenes, touching
 from trex.bank.bank import BATCH
@@ -64,7 +64,9 @@ def misread_as(value: str, half: bool = False) -> list[tuple[Failure, ...]]:
 
 
 def asked(failures: Sequence[tuple[Failure, ...]], in_set: bool = True) -> list[confirmed.Asked]:
-    return [confirmed.Asked("run", SEED, k, in_set, bool(each), each) for k, each in enumerate(failures)]
+    return [
+        confirmed.Asked("run", SEED, True, k, in_set, bool(each), each) for k, each in enumerate(failures)
+    ]
 
 
 def test_a_true_family_holds_and_a_false_one_does_not() -> None:
@@ -84,6 +86,16 @@ def test_what_is_misread_as_another_value_does_not_count() -> None:
     assert _of(spheres, "as")["count"] == 0 and _of(spheres, "as")["of"] > 10
     wider = counted(family("touches any").wider, scenes(), misread_as("sphere"))
     assert wider.inside.value == 1.0
+
+
+def test_a_run_states_those_wrong_answers_that_meet_the_conditions() -> None:
+    """Planted bug: every misreading of the kind counted as stated, wherever it is."""
+    rows = asked(misread_as("cube"))
+    n = sum(row.is_wrong for row in rows)
+    found = whole([family("touches any")], scenes(), rows)
+    assert (_of(found, "wrong")["count"], _of(found, "wrong")["of"]) == (n, n) and n > 20
+    red = _of(whole([family("color red")], scenes(), rows), "wrong")
+    assert 0 < red["count"] < n / 2 and red["of"] == n
 
 
 def test_what_lies_outside_the_level_set_counts_for_the_answers_alone() -> None:
@@ -149,6 +161,8 @@ def test_a_run_is_confirmed_by_fresh_scenes_and_resumes(
         first = capsys.readouterr().out
         main(command)
         assert capsys.readouterr().out == first and calls > 2
+        main([*command, "--in-set"])
+        *_, of_set = map(json.loads, capsys.readouterr().out.splitlines())
         with pytest.raises(InputError, match="give another"):
             main([*command[:-1], str(run.query.search.bank_seed)])
     with open_run(run.path, for_writing=False) as opened:
@@ -158,6 +172,7 @@ def test_a_run_is_confirmed_by_fresh_scenes_and_resumes(
     *rows, last = map(json.loads, first.splitlines())
     assert [row["sentence"] for row in rows] == [each.words for each in results.families.known]
     assert last["scenes"] == FRESH and last["wrong"]["count"] >= 8
+    assert of_set["in_set"] == last["in_set"] and of_set["wrong"]["count"] == last["in_set"]["count"] >= 3
     assert rows[0]["holds"] and rows[0]["outside"]["count"] == 0 and rows[0]["inside"]["count"] >= 5
 
 
