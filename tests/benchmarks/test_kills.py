@@ -29,6 +29,7 @@ def test_a_command_that_was_struck_again_and_again_ends_as_if_it_had_not_been(tm
     assert sum(bench.done.values()) <= len(KINDS)  # the fake world has no Blender to kill
 
 
+@pytest.mark.slow
 def test_one_changed_byte_is_told(tmp_path: Path) -> None:
     bench, task = tried(tmp_path)
     whole, _ = undisturbed(bench, task, tmp_path / "whole")

@@ -94,7 +94,13 @@ def test_a_run_folder_from_elsewhere(command: str, kind: str, made: Path, tmp_pa
     assert is_clean(result.output)
 
 
-@pytest.mark.parametrize("kind", EVIL)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind in ("a terminal's commands", "hidden") else pytest.mark.slow)
+        for kind in EVIL
+    ],
+)
 def test_a_folder_whose_name_is_evil(kind: str, made: Path, tmp_path: Path) -> None:
     place = shutil.copytree(made, tmp_path / f"run {EVIL[kind]}")
     for words in (["report", place], ["resume", place], ["queue", "list", "--runs", place]):

@@ -81,6 +81,7 @@ def test_a_search_finds_what_the_planted_model_says_and_a_second_one_asks_nothin
     )
 
 
+@pytest.mark.slow
 def test_a_search_that_runs_out_of_requests_resumes_to_the_same_draws(
     server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

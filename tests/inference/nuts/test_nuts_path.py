@@ -114,6 +114,7 @@ def scores(rounds: Sequence[Checkpoint[Floats]]) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_draws_after_the_path_are_from_the_papers_target(led: list[Checkpoint[Floats]]) -> None:
     assert max(abs(score) for score in scores(led).values()) < LIMIT
 

@@ -128,6 +128,7 @@ def test_a_failure_stays_if_half_of_its_mistakes_do(tmp_path: Path) -> None:
     assert all(row.stays for row in again(tmp_path, 99)[0])
 
 
+@pytest.mark.slow
 def test_a_mistake_that_is_no_longer_sure_does_not_stay(tmp_path: Path) -> None:
     """Planted bug: wrong was enough, however unsure."""
     assert not any(row.stays for row in again(tmp_path, 99, 0.89)[0])

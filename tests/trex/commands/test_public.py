@@ -284,6 +284,7 @@ def test_a_hit_is_one_row_whatever_it_was_rendered_for_besides(banked: trex.Run)
     assert list(calibrated.phase) == ["prior"]
 
 
+@pytest.mark.slow
 def test_a_run_of_other_shapes_is_not_taken_for_this_one(tmp_path: Path) -> None:
     """Planted bug: equal query files with other cards beside them; one's run was returned as the other's."""
     text = QUERY.replace("[scene]", '[scene]\nintroduce = ["own.toml"]')
@@ -357,6 +358,7 @@ def test_a_run_is_opened_again_and_a_folder_that_is_none_is_refused(found: trex.
         trex.open_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_without_a_name_two_runs_of_one_second_have_two_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_first_line_says_what_the_model_does_wrong(done: Run) -> None:
     assert first["what"] in done._repr_html_()
 
 
+@pytest.mark.slow
 def test_what_a_kill_left_is_finished_to_the_same_bytes(done: Run, tmp_path: Path) -> None:
     class Killed(Exception):
         pass
