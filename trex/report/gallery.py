@@ -40,6 +40,14 @@ def family_counts(family: Family, n: int, noun: Noun) -> str:
     return f"{counted(family.size, noun.one, noun.many)}, {percent(family.size / n)} of all {n} found"
 
 
+def family_rate(family: Family, noun: Noun, checks_noise: bool) -> str:
+    """How often prior scenes are members: "1.2% (95%: 0.4% to 3.1%) of random scenes are in it"."""
+    if family.rate is None:
+        return f"no {noun.one} of the random sample is in it"
+    stays = " and stay under new render noise" if checks_noise else ""
+    return f"{family.how_often} of random {noun.many} are in it{stays}"
+
+
 def family_choices(families: Families, noun: Noun) -> list[tuple[str, str]]:
     """The families to filter by, as (value, words); none if there is nothing to choose."""
     alone = sum(number == NO_FAMILY for number in families.numbers)

@@ -90,13 +90,15 @@ def test_families_come_first_each_by_its_most_confident_scene(page: Chrome, done
         assert int(card.get_attribute("data-number") or 0) == family.representative + 1
         text = card.find_element(By.CSS_SELECTOR, ".family").text
         assert text.startswith(f"Family {family.number} {family.words[:1].upper()}{family.words[1:]}")
-        rate = family.how_often + ("" if family.rate else " (no prior scene is in it)")
+        rate = (
+            f"{family.how_often} of random scenes are" if family.rate else "no scene of the random sample is"
+        )
         assert (
             text.replace("\u00a0", " ")
             .splitlines()[1]
             .startswith(f"{family.size} scene{'' if family.size == 1 else 's'}, ")
         )
-        assert f"rate in the prior {rate}".replace("\u00a0", " ") in text.replace("\u00a0", " ")
+        assert f"{rate} in it".replace("\u00a0", " ") in text.replace("\u00a0", " ")
     assert not any(card.find_elements(By.CSS_SELECTOR, ".family") for card in cards[len(heads) :])
 
 
