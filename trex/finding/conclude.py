@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.explain.run_families import explained_results
+from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.foundation.words import capitalized
 from trex.report.context import goal, model_words
@@ -85,7 +86,9 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     """Write the results and the report of the draws so far."""
     results = explained_results(folder, records)
     holds = holds_of(folder, results.found[:MAX_LARGE])
-    first = first_screen(folder.manifest, results, folder.path, holds, read_traces(folder))
+    first = first_screen(
+        folder.manifest, results, folder.path, holds, read_traces(folder), read_explanations(folder)
+    )
     folder.write(FINDINGS, to_json(results, {"finding": first.document(), "holds": holds.document()}))
     files = _write_found_scenes(folder, results.found)
     report = write_report(folder, results, files)

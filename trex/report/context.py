@@ -160,7 +160,7 @@ class ReportContext:
     def first(self) -> FirstScreen:
         """What a person reads first."""
         place = self.folder.path
-        return first_screen(self.manifest, self.results, place, self.holds, self.traces)
+        return first_screen(self.manifest, self.results, place, self.holds, self.traces, self.explanations)
 
     @cached_property
     def holds(self) -> Holds:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from trex.explain.explanation import Explanation
 from trex.explain.traces import Traces
 from trex.families.family import Family
 from trex.families.lineage import Families
@@ -15,8 +16,10 @@ from trex.foundation.percent import percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
+from trex.report.proof import misread_parts, telling, tells_truth
 from trex.runs.manifest import Manifest
 from trex.scenes.conditions import Condition
+from trex.scenes.scene import scene_id
 from trex.search.judging.headline import headline
 from trex.search.results import Results
 from trex.trials.holds import Holds
@@ -63,14 +66,24 @@ class FirstScreen:
 
 
 def first_screen(
-    manifest: Manifest, results: Results, run: Path, holds: Holds, traces: Traces
+    manifest: Manifest,
+    results: Results,
+    run: Path,
+    holds: Holds,
+    traces: Traces,
+    explanations: Mapping[str, Explanation],
 ) -> FirstScreen:
-    """The first screen of a run; `holds` are those of the scenes that the page shows first."""
+    """The first screen of a run.
+
+    `holds` are those of the scenes that the page shows first; `explanations` are by the explained picture.
+    """
     traced = [family for family in results.families.known if family.is_traced]
     found = headline(manifest, results)
     return FirstScreen(
         what=traced[0].words if traced else found,
-        evidence=tuple(filter(None, [_sure(manifest, results), *_evidence(results, traced, traces)])),
+        evidence=tuple(
+            filter(None, [_sure(manifest, results), *_evidence(results, traced, traces, explanations)])
+        ),
         also=_also(traced, len(results.found)),
         how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many))}.",
         how_far=holds.sentence() if results.found else "",
@@ -110,7 +123,9 @@ def _range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _evidence(results: Results, traced: Sequence[Family], traces: Traces) -> list[str]:
+def _evidence(
+    results: Results, traced: Sequence[Family], traces: Traces, explanations: Mapping[str, Explanation]
+) -> list[str]:
     """What speaks for the first family, and how many hits it holds of how many starts."""
     if not traced:
         if results.found and traces.closed:
@@ -120,6 +135,7 @@ def _evidence(results: Results, traced: Sequence[Family], traces: Traces) -> lis
     texts = [first.evidence]
     if first.often:
         texts.append(_often(*first.often, first.size))
+    texts += _left_out(results, traces, explanations)
     if len(results.found) > 1 and families.cluster_count < len(results.found):
         texts.append(_starts(families, len(results.found)))
     return texts
@@ -129,6 +145,20 @@ def _often(condition: Condition, n: int, size: int) -> str:
     if condition.part == "scene":
         return f"{n} of the {size} occur {condition.words}."
     return f"In {n} of the {size} it {predicate(condition.words)}."
+
+
+def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Explanation]) -> list[str]:
+    """In how many of the explained wrong hits the model is right without an object that it does not misread."""
+    n = right = 0
+    for hit in results.found:
+        explanation = explanations.get(hit.record.picture)
+        if hit.is_wrong and hit.scene and explanation and tells_truth(explanation):
+            traced = traces.hits.get(scene_id(hit.scene))
+            misread = misread_parts(traced.failures) if traced else ()
+            effect = telling(explanation, misread)
+            n += 1
+            right += effect is not None and effect.edits[0].index not in misread
+    return [f"Without one other object the model is right in {right} of {n}."] if right else []
 
 
 def _starts(families: Families, n: int) -> str:

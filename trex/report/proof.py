@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +47,7 @@ def proof_of(
         return None
     pixels, mask = read_picture(folder, hit.record.picture)
     failure = failures[0] if failures else None
-    parts = (failure.unit,) if failure and failure.symptom.level == "object" else ()
+    parts = misread_parts(failures)
     if not failure and explanation and explanation.chief is not None:
         parts = (explanation.chief,)
     base = Proof(
@@ -72,13 +72,23 @@ def proof_of(
     )
 
 
+def tells_truth(explanation: Explanation) -> bool:
+    """Whether the removals of an explanation are judged by the truth, and its control repeated the picture."""
+    return explanation.control.is_exact and explanation.compared == "truth"
+
+
 def telling(explanation: Explanation, misread: tuple[int, ...]) -> Effect | None:
     """The removal that shows the cause best: of another object than the misread one if that makes the model right."""
-    if not explanation.control.is_exact or explanation.compared != "truth":
+    if not tells_truth(explanation):
         return None
     flips = [effect for effect in explanation.removals if effect.is_flip]
     others = [effect for effect in flips if effect.edits[0].index not in misread]
     return min(others or flips, key=lambda effect: effect.margin, default=None)
+
+
+def misread_parts(failures: Sequence[Failure]) -> tuple[int, ...]:
+    """The object that the first failure of a scene is about; none if it is about the whole scene."""
+    return tuple(failure.unit for failure in failures[:1] if failure.symptom.level == "object")
 
 
 def misread_words(failure: Failure, scene: Scene) -> str:

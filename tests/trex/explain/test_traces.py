@@ -54,6 +54,25 @@ def test_the_first_line_says_what_the_model_does_wrong(done: Run) -> None:
     assert first["what"] in done._repr_html_()
 
 
+def left_out(run: Run) -> list[str]:
+    """What the run says of the scenes without one object."""
+    evidence = json.loads((run.path / "findings.json").read_text())["finding"]["evidence"]
+    return [words for words in evidence if words.startswith("Without one other object")]
+
+
+def test_it_is_said_that_the_model_is_right_without_the_neighbor(done: Run) -> None:
+    n = len(list((done.path / "explanations").glob("*.json")))
+    assert left_out(done) == [f"Without one other object the model is right in {n} of {n}."]
+
+
+@pytest.mark.slow
+def test_an_object_that_is_misread_by_itself_is_not_said_to_need_another(tmp_path: Path) -> None:
+    """Planted bug: the scene without the misread object counted as well."""
+    run = found(tmp_path / "run", Misreader(FAULTS["in low light"][0]))
+    assert len(run.hits) >= 3 and list((run.path / "explanations").glob("*.json"))
+    assert left_out(run) == []
+
+
 @pytest.mark.slow
 def test_what_a_kill_left_is_finished_to_the_same_bytes(done: Run, tmp_path: Path) -> None:
     class Killed(Exception):

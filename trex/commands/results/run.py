@@ -17,6 +17,7 @@ from trex.commands.verb import Session, with_options
 from trex.curves.options import CurveOptions
 from trex.explain.options import ExplainOptions
 from trex.explain.run_families import explained_results
+from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families.family import Family
 from trex.finding.conclude import Outcome, renew_report
@@ -246,8 +247,8 @@ class Run:
         except RunError as error:
             return run_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
         with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
-            traces = read_traces(folder)
-        first = first_screen(self.manifest, results, self.path, self.holds, traces)
+            traces, explained = read_traces(folder), read_explanations(folder)
+        first = first_screen(self.manifest, results, self.path, self.holds, traces, explained)
         sentences = [
             f"{first.what}{state}",
             *(part for part in (*first.evidence, *first.also, first.how_often, first.how_far) if part),
