@@ -26,6 +26,11 @@ def is_hf(spec: str) -> bool:
     return spec.startswith(HF)
 
 
+def asks_freely(spec: str) -> bool:
+    """Whether a model answers hundreds of questions at no cost to speak of: none behind an address."""
+    return not (is_served(spec) or is_hf(spec) or URL.match(spec) is not None)
+
+
 def _is_named(spec: str) -> bool:
     module, _, attribute = spec.partition(":")
     return bool(module and attribute)

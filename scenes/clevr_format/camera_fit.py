@@ -58,11 +58,16 @@ def fit_clevr_camera(
     data: object, where: str = "the scene", size: tuple[int, int] = (WIDTH_PX, HEIGHT_PX)
 ) -> CameraFit:
     """The fit for one record of a CLEVR scenes file, from its 3d_coords and its pixel_coords in a picture of `size`."""
+    points, pixels = coordinates(data, where)
+    return fit_camera(points, pixels, *size)
+
+
+def coordinates(data: object, where: str = "the scene") -> Floats:
+    """(2, N, 3): the 3d_coords and the pixel_coords of the objects of a CLEVR scene record."""
     record = mapping(data, where)
     items = [mapping(item, where) for item in listed(field(record, "objects", where), f"{where}, objects")]
     rows = [_coordinates(item, f"{where}, object {i}") for i, item in enumerate(items)]
-    points, pixels = (np.array([row[part] for row in rows]).reshape(-1, 3) for part in (0, 1))
-    return fit_camera(points, pixels, *size)
+    return np.array([[row[part] for row in rows] for part in (0, 1)], dtype=np.float64).reshape(2, -1, 3)
 
 
 def from_clevr_fitted(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, read_pixels, split_of
 from trex.datasets.examples import Example, Problem
 from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
-from trex.scenes.clevr_format.scene_json import from_clevr
+from trex.scenes.clevr_format.camera_fit import coordinates
+from trex.scenes.clevr_format.scene_json import NUISANCES, from_clevr
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 
@@ -26,6 +30,9 @@ class ClevrFolder:
         self._problems: list[Problem] = []
         self._tally = Tally()
         self._scenes: dict[str, Scene] = {}
+        self._coordinates: dict[
+            str, NDArray[np.float64]
+        ] = {}  # of scenes whose record says nothing of the camera
         self._damaged: set[str] = set()
         for entry in self._files.entries(SCENES, self._add_problem, self._add_problem):
             self._take(entry)
@@ -56,7 +63,13 @@ class ClevrFolder:
             except InputError as error:
                 self._add_problem(f"{IMAGES}/{name}", str(error))
                 continue
-            yield Example(name, split_of(name), pixels, self._scenes.get(name))
+            yield Example(
+                name,
+                split_of(name),
+                pixels,
+                self._scenes.get(name),
+                coordinates=self._coordinates.get(name),
+            )
 
     def _add_problem(self, file: str, what: str) -> None:
         problem = Problem(file, what)
@@ -76,6 +89,8 @@ class ClevrFolder:
                 self._damaged.add(name)
             self._add_problem(entry.where, f"{error}; {IMAGES}/{name} is looked at without a true answer")
             return
+        if name not in self._scenes and not _has_camera(entry.record):
+            self._coordinates[name] = _coordinates(entry)
         if self._scenes.setdefault(name, scene) != scene:  # the generator writes each scene twice
             self._add_problem(entry.where, f"a second scene for {IMAGES}/{name}; the first is used")
 
@@ -91,3 +106,15 @@ class ClevrFolder:
         for name in bare:
             if split_of(name) in with_scenes:
                 self._add_problem(f"{IMAGES}/{name}", "no scene: looked at without a true answer")
+
+
+def _has_camera(record: object) -> bool:
+    return isinstance(record, Mapping) and NUISANCES in record
+
+
+def _coordinates(entry: ClevrEntry) -> NDArray[np.float64]:
+    """Where a record says that its objects are and are seen (2, N, 3); none (2, 0, 3) if it does not."""
+    try:
+        return coordinates(entry.record, entry.where)
+    except InputError:
+        return np.zeros((2, 0, 3))

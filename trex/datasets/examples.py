@@ -16,7 +16,9 @@ from trex.scenes.scene import Scene
 class Example:
     """A picture (H, W, 3) or (H, W, 1), 0-255, under a name that is unique in its source.
 
-    The truth follows from `scene`, or is `label` itself; both are None if it is unknown.
+    The truth follows from `scene`, or is `label` itself; both are None if it is unknown. `coordinates` is None if the
+    scene's own camera took the picture; else (2, N, 3), from which it can be fitted (`camera_fit`), without objects if
+    nothing tells where it stood.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Example:
     pixels: NDArray[np.uint8]
     scene: Scene | None = None
     label: str | None = None
+    coordinates: NDArray[np.float64] | None = None
 
 
 class Problem(NamedTuple):

@@ -13,9 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.http_address import URL
-from trex.clevr_models.chat.endpoint import is_served
-from trex.clevr_models.specs.ours import is_hf
 from trex.families.symptom import Failure, misread
 from trex.foundation.codec import Codec
 from trex.foundation.progress import Progress
@@ -151,11 +148,6 @@ def trace_others(folder: RunFolder, world: OpenWorld, results: Results, progress
             said = manifest.facts.labels[best], float(np.exp(draw.state.log_probs[best]))
             log.append([traced("prior", world, manifest, draw.z, image, said)])
     progress("other wrong answers traced", len(others), len(others))
-
-
-def asks_freely(model: str) -> bool:
-    """Whether a model of this name answers hundreds of questions at no cost to speak of: none behind an address."""
-    return not (is_served(model) or is_hf(model) or URL.match(model) is not None)
 
 
 def _is_wrong_other(manifest: Manifest, draw: Draw[Latent]) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from trex.foundation.words import with_article
 from trex.scenes.conditions import Bools, Level
+from trex.scenes.describe import object_words
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.questions.programs import YES_NO
+from trex.scenes.scene import Scene
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
-PHANTOM = "phantom"  # an object that is not there
 MAX_COUNTED = 10  # objects of a CLEVR scene
 PHANTOM = "phantom"
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
@@ -61,6 +63,22 @@ def misread(misreading: Misreading) -> Failure:
         what = PHANTOM if misreading.kind == PHANTOM else misreading.value
         return Failure(Symptom("scene", what), 0, "", misreading.value)
     return Failure(Symptom("object", misreading.kind), misreading.index, "", misreading.value)
+
+
+def misread_words(failure: Failure, scene: Scene) -> str:
+    """What the model does, about one scene: "the small green rubber cylinder is read as a cube"."""
+    what, value = failure.symptom.what, failure.value
+    if failure.symptom.level == "scene":
+        return (
+            f"{with_article(value)} that is not there is seen" if what == PHANTOM else f"{what} are confused"
+        )
+    name = f"the {object_words(scene, failure.unit)}"
+    does: Mapping[str, str] = {
+        "missed": "is missed",
+        "doubled": "is counted twice",
+        "shape": f"is read as {with_article(value)}",
+    }
+    return f"{name} {does.get(what, f'is seen as {value}')}"
 
 
 def answered(unit: int, truth: str, answer: str) -> Failure:

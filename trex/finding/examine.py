@@ -10,11 +10,12 @@ from contextlib import nullcontext
 from types import MappingProxyType
 from typing import NamedTuple
 
+from trex.clevr_models.specs.ours import asks_freely
 from trex.explain.explain_run import explain_open
 from trex.explain.options import ExplainOptions
 from trex.explain.run_families import FILE as FAMILIES
 from trex.explain.run_families import describe, known_parts
-from trex.explain.traces import asks_freely, may_trace, to_trace, trace_hits, trace_others
+from trex.explain.traces import may_trace, to_trace, trace_hits, trace_others
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import TrexError
 from trex.foundation.progress import Progress

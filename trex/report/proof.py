@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +10,12 @@ import numpy as np
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.traces import TracedDraw
 from trex.explain.view import outlined
-from trex.families.symptom import PHANTOM, Failure
+from trex.families.symptom import Failure, misread_words
 from trex.foundation.percent import percent
-from trex.foundation.words import with_article
 from trex.pages.thumbnails import jpeg_url
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
 from trex.scenes.describe import object_words
-from trex.scenes.scene import Scene
 from trex.search.hit import Hit
 
 
@@ -89,19 +87,3 @@ def telling(explanation: Explanation, misread: tuple[int, ...]) -> Effect | None
 def misread_parts(failures: Sequence[Failure]) -> tuple[int, ...]:
     """The object that the first failure of a scene is about; none if it is about the whole scene."""
     return tuple(failure.unit for failure in failures[:1] if failure.symptom.level == "object")
-
-
-def misread_words(failure: Failure, scene: Scene) -> str:
-    """What the model does, about one scene: "the small green rubber cylinder is read as a cube"."""
-    what, value = failure.symptom.what, failure.value
-    if failure.symptom.level == "scene":
-        return (
-            f"{with_article(value)} that is not there is seen" if what == PHANTOM else f"{what} are confused"
-        )
-    name = f"the {object_words(scene, failure.unit)}"
-    does: Mapping[str, str] = {
-        "missed": "is missed",
-        "doubled": "is counted twice",
-        "shape": f"is read as {with_article(value)}",
-    }
-    return f"{name} {does.get(what, f'is seen as {value}')}"

@@ -11,9 +11,10 @@ import pytest
 import trex
 from benchmarks.stories import FAULTS, Misreader, showing, story
 from tests.running.command_line import trex as command
+from trex.clevr_models.specs.ours import asks_freely
 from trex.commands.results.run import Run
 from trex.explain import run_families
-from trex.explain.traces import asks_freely, read_traces
+from trex.explain.traces import read_traces
 from trex.families import trace
 from trex.runs.folder import open_run
 

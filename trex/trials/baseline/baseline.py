@@ -11,6 +11,7 @@ from trex.foundation.fields import Number
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion, share
 from trex.runs.manifest import Manifest
+from trex.scenes.misreading import Misreading
 from trex.scenes.questions.truth import NO_ANSWER, is_wrong
 
 Mark = Literal["mislabelled", "mistake", "unclear"]
@@ -55,12 +56,29 @@ def consensus(given: Sequence[str]) -> Mark | None:
 
 
 @dataclass(frozen=True)
+class Misread:
+    """The misreading that explains a mistake, in words too: "the small red metal cylinder is read as a cube"."""
+
+    misreading: Misreading
+    words: str
+
+
+@dataclass(frozen=True)
+class MistakeFamily:
+    """True mistakes of one kind: a sentence, what speaks for its conditions ("" without any), and their pictures."""
+
+    words: str
+    evidence: str
+    pictures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ScoredExample:
     """One picture: the model's answer with its probability, its confidence in the target, and the truth.
 
     `truth` is None if it is unknown, "no answer" if the question has none there. `in_world` says whether each
     object may occur in the query's world, None without a scene; it ignores the number of objects. `mark` is what
-    people found of a mistake, None if nobody has looked.
+    people found of a mistake, None if nobody has looked; `misread` what explains it, None if nothing is known to.
     """
 
     name: str
@@ -73,6 +91,7 @@ class ScoredExample:
     is_mistake: bool
     in_world: bool | None
     mark: Mark | None = None
+    misread: Misread | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -101,7 +120,11 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A query's question, model, target and threshold on pictures that no search selected."""
+    """A query's question, model, target and threshold on pictures that no search selected.
+
+    `families` are those of the true mistakes that were traced, `traced` in number; `untraced` says why others could
+    not be, "" if all could.
+    """
 
     query: str  # the path of the query's file
     question: str
@@ -114,6 +137,9 @@ class Baseline:
     seen: tuple[ScoredExample, ...] = ()
     beside: tuple[ComparedRun, ...] = ()
     preset: str = ""  # of rendered scenes, one noise draw each; a data folder has none
+    traced: int = 0
+    untraced: str = ""
+    families: tuple[MistakeFamily, ...] = ()
 
     @property
     def examined(self) -> int:
@@ -154,6 +180,11 @@ class Baseline:
     def accuracy(self) -> Proportion:
         """Right answers (the most probable one) among the pictures with a known true answer."""
         return share(row.is_right for row in self.seen if row.has_truth)
+
+    @property
+    def hits_without_scene(self) -> int:
+        """The number of hits whose scene is not known."""
+        return sum(row.is_hit and row.in_world is None for row in self.seen)
 
     @property
     def confusion(self) -> dict[str, dict[str, int]]:

@@ -29,9 +29,30 @@ def sentences(baseline: Baseline) -> tuple[str, ...]:
         f"in the query's world ({baseline.world}): hits {rate_words(baseline.hits_inside)}; "
         f"true mistakes {rate_words(baseline.mistakes_inside)}",
         f"right answers {rate_words(baseline.accuracy)}",
+        *misread_sentences(baseline),
         *((mark_words(baseline),) if baseline.marks.is_any else ()),
         *(run_words(run, baseline) for run in baseline.beside),
     )
+
+
+def misread_sentences(baseline: Baseline) -> tuple[str, ...]:
+    """What the model misreads in the true mistakes, one sentence for each family, and what is not known of them."""
+    of = counted(baseline.mistakes.count, "true mistake")
+    told = [
+        f"{family.words.removesuffix('.')}: {len(family.pictures)} of {of}. {family.evidence}".strip()
+        for family in baseline.families
+    ]
+    unknown = baseline.traced - sum(len(family.pictures) for family in baseline.families)
+    left = baseline.mistakes.count - baseline.traced
+    if unknown:
+        told.append(f"Nothing that the model could misread explains {unknown} of {of}.")
+    if baseline.untraced:
+        told.append(f"What the model misreads in {left} of {of} is not known, as {baseline.untraced}.")
+    elif baseline.traced and left:
+        told.append(f"The first {baseline.traced} of {of} were traced.")
+    if n := baseline.hits_without_scene:
+        told.append(f"{counted(n, 'hit')} without a scene could not be traced.")
+    return tuple(told)
 
 
 def mark_words(baseline: Baseline) -> str:
@@ -102,6 +123,7 @@ def page_html(results: Sequence[SourceResult], all_pictures: bool, problems: Seq
         "world_rule": WORLD_RULE,
         "run_words": run_words,
         "mark_words": mark_words,
+        "misread_sentences": misread_sentences,
         "problems": problems,
     }
     return page(PAGE, values, rate=rate_words)

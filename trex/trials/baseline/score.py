@@ -26,6 +26,7 @@ from trex.scenes.describe import scene_words
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.trials.baseline.baseline import Baseline, ScoredExample, is_mistake
+from trex.trials.baseline.misread import COHORT, Photographed, Tracer, photographed
 from trex.worlds.world import Plan, open_renderer
 
 Planned = tuple[Plan, Baseline]  # a checked query, and its baseline before any picture is scored
@@ -49,22 +50,29 @@ def score_examples(
 ) -> SourceResult:
     """Score every example for every query; InputError if not a single example could be used.
 
-    A model scores a picture once per question, however many queries share it. Pictures of hits are kept for
-    display, or all pictures.
+    A model scores a picture once per question, however many queries share it. True mistakes are traced. Pictures of
+    hits are kept for display, or all pictures.
     """
     scored: list[list[ScoredExample]] = []  # for each picture, a row for each query
     thumbnails = []
+    plain: list[Photographed] = []
+    tracers = [Tracer(plan) for plan, _ in planned]
     for number, example in enumerate(examples, start=1):
         rows = score_example(example, [plan for plan, _ in planned])
-        scored.append(rows)
+        scored.append([tracer.traced(example, row) for tracer, row in zip(tracers, rows, strict=True)])
+        if example.scene is not None and len(plain) < COHORT:
+            plain.append(photographed(example))
         if all_pictures or any(row.is_hit for row in rows):
             thumbnails.append(_thumbnail(example))
         progress(examples.words, number, examples.total)
     if not scored:
         first = examples.problems[0] if examples.problems else Problem(examples.words, "it is empty")
         raise InputError(f"no picture can be used; the first: {first.file}: {first.what}")
-    columns = zip(planned, zip(*scored, strict=True), strict=True)
-    baselines = tuple(replace(empty, source=examples.words, seen=rows) for (_, empty), rows in columns)
+    columns = zip(planned, tracers, zip(*scored, strict=True), strict=True)
+    baselines = tuple(
+        tracer.told(replace(empty, source=examples.words, seen=rows), plain)
+        for (_, empty), tracer, rows in columns
+    )
     return SourceResult(examples.words, baselines, tuple(thumbnails), examples.problems)
 
 
