@@ -12,9 +12,9 @@ Prints one JSON line a family, and one a run. `inside`: of the fresh scenes that
 conditions, those in which a wrong answer follows from such an object being misread as stated, value included.
 `outside`: the same of objects that could be misread so, but do not meet the conditions. `p`: the chance of so many more
 inside if the conditions do not matter, as in an audit. A family `holds` if the 95% interval inside lies above the share
-outside. `in_set` counts answers in the level set alone. `as`: of all misreadings of the kind under the conditions,
-those as the stated value. `said` is what the run itself states of other random scenes. Families of an audit are held
-against fresh scenes by `benchmarks.auditing.real_models`.
+outside; one without conditions, if fresh scenes show it at all. `in_set` counts answers in the level set alone. `as`:
+of all misreadings of the kind under the conditions, those as the stated value. `said` is what the run itself states of
+other random scenes. Families of an audit are held against fresh scenes by `benchmarks.auditing.real_models`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
+from trex.scenes.conditions import Bools
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.scene import Scene
 from trex.search.engine import open_bank
@@ -152,9 +153,10 @@ def answered(
 
 def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
     """What fresh scenes and the answers about them show of a family as its sentence states it."""
-    wrong = counted(family, facts, [row.failures for row in asked])
-    in_set = counted(family, facts, [row.failures if row.in_set else () for row in asked])
-    of_kind = counted(family.wider, facts, [row.failures for row in asked])
+    could = np.array([sides(family, each) for each in facts]).reshape(-1, 2)
+    wrong = counted(could, failed(family, facts, [row.failures for row in asked]))
+    in_set = counted(could, failed(family, facts, [row.failures if row.in_set else () for row in asked]))
+    of_kind = counted(could, failed(family.wider, facts, [row.failures for row in asked]))
     return {
         "sentence": family.words,
         "established": family.is_established,
@@ -170,23 +172,21 @@ def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> d
 
 def whole(families: Sequence[Family], facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
     """Of all wrong answers, and of those in the level set, the share that some sentence states."""
-    stated = [
-        any(fails(family, each, row.failures)[0] for family in families)
-        for each, row in zip(facts, asked, strict=True)
-    ]
-    return {
-        "scenes": len(asked),
-        "wrong": rounded(share(flag for flag, row in zip(stated, asked, strict=True) if row.is_wrong)),
-        "in_set": rounded(
-            share(flag for flag, row in zip(stated, asked, strict=True) if row.is_wrong and row.in_set)
-        ),
-    }
+    wrong = [(each, row) for each, row in zip(facts, asked, strict=True) if row.is_wrong]
+    stated = [any(fails(family, each, row.failures)[0] for family in families) for each, row in wrong]
+    of_set = [flag for flag, (_, row) in zip(stated, wrong, strict=True) if row.in_set]
+    return {"scenes": len(asked), "wrong": rounded(share(stated)), "in_set": rounded(share(of_set))}
 
 
-def counted(family: Family, facts: Sequence[Facts], failures: Sequence[Sequence[Failure]]) -> Counted:
-    """Of the scenes with an object under the conditions, and with one outside of them, those that fail there."""
-    could = np.array([sides(family, each) for each in facts]).reshape(-1, 2)
-    failed = np.array([fails(family, *each) for each in zip(facts, failures, strict=True)]).reshape(-1, 2)
+def failed(family: Family, facts: Sequence[Facts], failures: Sequence[Sequence[Failure]]) -> Bools:
+    """(scenes, 2): which scenes fail as stated under the conditions, and which at an object outside of them."""
+    pairs = zip(facts, failures, strict=True)
+    found: Bools = np.array([fails(family, *pair) if pair[1] else (False, False) for pair in pairs])
+    return found.reshape(-1, 2)
+
+
+def counted(could: Bools, failed: Bools) -> Counted:
+    """The shares of the scenes (n, 2) with an object under the conditions, and with one outside of them, that fail."""
     inside, outside = (list(map(bool, failed[could[:, k], k])) for k in (0, 1))
     return Counted(share(inside), share(outside), more_than_elsewhere(inside, outside))
 
