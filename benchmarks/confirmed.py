@@ -171,8 +171,12 @@ def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> d
 
 
 def whole(families: Sequence[Family], facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
-    """Of all wrong answers, and of those in the level set, the share that some sentence states."""
-    wrong = [(each, row) for each, row in zip(facts, asked, strict=True) if row.is_wrong]
+    """Of the wrong answers that were traced, and of those in the level set, the share that some sentence states."""
+    wrong = [
+        (each, row)
+        for each, row in zip(facts, asked, strict=True)
+        if row.is_wrong and (row.every or row.in_set)
+    ]
     stated = [any(fails(family, each, row.failures)[0] for family in families) for each, row in wrong]
     of_set = [flag for flag, (_, row) in zip(stated, wrong, strict=True) if row.in_set]
     return {"scenes": len(asked), "wrong": rounded(share(stated)), "in_set": rounded(share(of_set))}

@@ -171,7 +171,7 @@ def test_a_run_is_confirmed_by_fresh_scenes_and_resumes(
     *rows, last = map(json.loads, first.splitlines())
     assert [row["sentence"] for row in rows] == [each.words for each in results.families.known]
     assert last["scenes"] == FRESH and last["wrong"]["count"] >= 8
-    assert of_set["in_set"] == last["in_set"] and of_set["wrong"]["count"] == last["in_set"]["count"] >= 3
+    assert of_set["wrong"] == of_set["in_set"] == last["in_set"] and last["in_set"]["count"] >= 3
     assert rows[0]["holds"] and rows[0]["outside"]["count"] == 0 and rows[0]["inside"]["count"] >= 5
 
 
