@@ -189,17 +189,24 @@ def read_other(folder: Path, settings: Settings) -> Other:
 
 def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], asker: Asker) -> Beside:
     """How two models compare in the held-out scenes; `asker` is the first model's, whose questions are the same."""
-    rows = [(facts, mine, theirs) for (facts, mine), theirs in zip(held_out, other.examined, strict=True)]
     mistakes = paired(
-        [bool(mine.mistakes) for _, mine, _ in rows], [bool(theirs.mistakes) for *_, theirs in rows]
+        [bool(mine.mistakes) for _, mine in held_out], [bool(theirs.mistakes) for theirs in other.examined]
     )
+    counts = measured([finding.family for finding in confirmed], held_out, other, asker)
+    return Beside(
+        other.model,
+        mistakes,
+        {finding.number: paired for finding, paired in zip(confirmed, counts, strict=True)},
+    )
+
+
+def measured(families: Sequence[Family], held_out: Sequence[Row], other: Other, asker: Asker) -> list[Paired]:
+    """For each family, of the scenes in which its conditions hold, those in which each model fails so."""
     both = [
         (ExaminedScene(facts, mine, asker), ExaminedScene(facts, theirs, asker))
-        for facts, mine, theirs in rows
+        for (facts, mine), theirs in zip(held_out, other.examined, strict=True)
     ]
-    return Beside(
-        other.model, mistakes, {finding.number: _family(finding.family, both) for finding in confirmed}
-    )
+    return [_family(family, both) for family in families]
 
 
 def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]]) -> Paired:

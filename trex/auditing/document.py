@@ -16,6 +16,7 @@ from trex.auditing.confirm import deciding_scene
 from trex.auditing.findings import Finding, rate_words, share_words
 from trex.auditing.leads import Lead
 from trex.auditing.records import REMEDY, Tested
+from trex.auditing.side_by_side import SideBySide, document_of
 from trex.auditing.work import MANIFEST, PICTURES
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError, TrexError
@@ -33,9 +34,18 @@ NO_FAMILY = "no failure family"
 FAILURES = "failures.json"
 
 
-def document(done: Audit, leads: Sequence[Lead] = (), beside: Beside | None = None) -> dict[str, object]:
+def document(
+    done: Audit,
+    leads: Sequence[Lead] = (),
+    beside: Beside | None = None,
+    rows: Sequence[SideBySide] = (),
+) -> dict[str, object]:
     """The audit as JSON, with the leads to further mistakes, and another model beside it if asked for."""
-    compared = {} if beside is None else {"beside": _beside(beside, done.confirmed)}
+    compared = (
+        {}
+        if beside is None
+        else {"beside": _beside(beside, done.confirmed) | {"findings": document_of(rows)}}
+    )
     fresh = {} if done.fresh is None else {"fresh": _fresh(done.fresh, done.confirmed)}
     return {
         "headline": done.headline,

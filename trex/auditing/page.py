@@ -16,13 +16,14 @@ from trex.auditing.findings import Finding, share_words
 from trex.auditing.leads import Lead, leads_words, searched_words
 from trex.auditing.membership import failures_of
 from trex.auditing.records import Flip, Tested
+from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
-from trex.pages.page import page
+from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
 from trex.query.schema import RenderSection
@@ -31,7 +32,8 @@ from trex.scenes.describe import scene_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.world import open_renderer
 
-PAGE, DOCUMENT = "report.html", "report.json"
+PAGE, BOTH = "report.html", "beside.html"
+FALSE_ALARMS = 0.05  # of all tests of a page together
 SHOWN_ROWS = 12  # of the table of questions on the page
 WAYS: Mapping[str, str] = {
     "objects": "with objects moved or redrawn",
@@ -59,9 +61,13 @@ class Card(NamedTuple):
 
 
 def write_report(
-    done: Audit, vocabulary: Vocabulary, leads: Sequence[Lead] = (), beside: Beside | None = None
+    done: Audit,
+    vocabulary: Vocabulary,
+    leads: Sequence[Lead] = (),
+    compared: tuple[Beside | None, Sequence[SideBySide]] = (None, ()),
 ) -> Path:
     """Write the page, the JSON document and the failures; the page's path."""
+    beside, rows = compared
     renderer = CachedRenderer(
         open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
     )
@@ -74,7 +80,7 @@ def write_report(
     finally:
         renderer.close()
     write_atomic(
-        done.folder / DOCUMENT, (json.dumps(document(done, leads, beside), indent=1) + "\n").encode()
+        done.folder / DOCUMENT, (json.dumps(document(done, leads, beside, rows), indent=1) + "\n").encode()
     )
     values: dict[str, object] = {
         "done": done,
@@ -87,7 +93,7 @@ def write_report(
         "agreement_words": agreement_words(done.fresh.agreement) if done.fresh else "",
         "beside": beside,
         "beside_words": beside_words(beside) if beside else "",
-        "beside_table": _beside(beside, done.confirmed) if beside else "",
+        "both_page": BOTH,
         "not_found_words": not_found_words(done.looked_for),
         "not_found": _absent(done.looked_for.absent),
         "leads_words": leads_words(leads) if leads else "",
@@ -95,6 +101,34 @@ def write_report(
     }
     write_atomic(done.folder / PAGE, page("audit.html", values).encode())
     return done.folder / PAGE
+
+
+def write_beside(done: Audit, beside: Beside, rows: Sequence[SideBySide], other: Path) -> Path:
+    """Write the page of both models; its path. `other` is the other audit's folder."""
+    path = done.folder / BOTH
+    models = done.settings.model, beside.model
+    values: dict[str, object] = {
+        "models": models,
+        "rows": rows,
+        "beside_words": beside_words(beside),
+        "look": done.settings.look,
+        "share_words": share_words,
+        "verdict": verdict_words,
+        "pages": [
+            (model, link_below(path, folder / PAGE))
+            for model, folder in zip(models, (done.folder, other), strict=True)
+        ],
+    }
+    write_atomic(path, page("beside.html", values).encode())
+    return path
+
+
+def verdict_words(row: SideBySide, models: tuple[str, str]) -> str:
+    """Which of these two models makes a mistake more often, in one sentence."""
+    sign = row.counts.sign if row.counts else 0
+    if row.p_value >= FALSE_ALARMS or not sign:
+        return f"No clear difference between the two (p = {row.p_value:.2g})."
+    return f"{models[0 if sign > 0 else 1]} makes it more often (p = {row.p_value:.2g})."
 
 
 def _card(row: Tested, finding: Finding, done: Audit, renderer: CachedRenderer) -> Card:
@@ -140,25 +174,6 @@ def _leads(rows: Sequence[Lead]) -> Table[Lead]:
         Column[Lead]("search", searched_words),
     )
     return Table("Kinds of mistakes that no scene shows, and to which the model leans", columns, rows)
-
-
-def _beside(beside: Beside, confirmed: Sequence[Finding]) -> Table[Finding]:
-    def cell(finding: Finding, which: str) -> str:
-        known = beside.families[finding.number]
-        return f"{known.both + getattr(known, which):,} of {known.n:,}"
-
-    columns = (
-        Column[Finding]("family", lambda row: row.words),
-        Column[Finding]("this model fails in this way", lambda row: cell(row, "only_first"), True),
-        Column[Finding]("the other", lambda row: cell(row, "only_second"), True),
-        Column[Finding]("both", lambda row: f"{beside.families[row.number].both:,}", True),
-        Column[Finding](
-            f"p (McNemar, corrected for {len(confirmed)})",
-            lambda row: f"{beside.corrected(row.number):.2g}",
-            True,
-        ),
-    )
-    return Table("Families in the scenes in which their conditions hold", columns, confirmed)
 
 
 def _percents(share: Proportion) -> str:

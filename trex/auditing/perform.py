@@ -17,9 +17,10 @@ from trex.auditing.examine import is_of
 from trex.auditing.findings import Finding, rate_words
 from trex.auditing.leads import Lead, leads_words, write_leads
 from trex.auditing.options import MAX_SCENES, AuditOptions
-from trex.auditing.page import write_report
+from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
 from trex.auditing.records import Settings
+from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
 from trex.auditing.work import Crew, Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.bound import ClevrModel
@@ -57,6 +58,8 @@ class AuditResult:
     page: Path
     leads: tuple[Lead, ...] = ()
     beside: Beside | None = None
+    rows: tuple[SideBySide, ...] = ()  # the findings of both models
+    beside_page: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -94,12 +97,13 @@ class AuditResult:
             *([leads_words(self.leads)] if self.leads else []),
             *compared,
             f"page: {self.page}",
+            *([f"both models: {self.beside_page}"] if self.beside_page else []),
         ]
         return "\n".join(lines)
 
     def document(self) -> dict[str, object]:
         """All figures, as in `report.json`, and the path of the page."""
-        return document(self.done, self.leads, self.beside) | {"page": str(self.page)}
+        return document(self.done, self.leads, self.beside, self.rows) | {"page": str(self.page)}
 
 
 def perform(
@@ -120,14 +124,20 @@ def perform(
     scene = _scene(options)
     work = work or work_of(options)
     other = None if options.beside is None else read_other(options.beside, work.settings)
+    theirs = None if options.beside is None else read_findings(options.beside)
     on_begin(work.folder)
     done = audit(work, progress, crew)
     compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
     leads = write_leads(work.folder, done.hints, options, scene, progress)
-    page = write_report(done, work.prior.vocabulary, leads, compared)
+    vocabulary = work.prior.vocabulary
+    rows = side_by_side(done, compared, other, theirs, vocabulary) if compared and other and theirs else ()
+    page = write_report(done, vocabulary, leads, (compared, rows))
+    both = None
+    if compared and options.beside:
+        both = write_beside(done, compared, rows, options.beside)
     if options.junit is not None:
         write_junit(options.junit, "trex audit", cases(done))
-    return AuditResult(done, page, leads, compared)
+    return AuditResult(done, page, leads, compared, rows, both)
 
 
 def work_of(options: AuditOptions) -> Work:

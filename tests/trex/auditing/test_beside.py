@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from tests.serving.html_page import read_page
 from tests.trex.auditing.in_memory import Swept, judged, swept
 from tests.trex.auditing.planted_models import (
     as_it_is,
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
+from trex.auditing.audit import Audit
 from trex.auditing.compare import SAME, Beside, Other, beside, read_other
+from trex.auditing.document import _family as stored_family
+from trex.auditing.findings import Finding, share_words
+from trex.auditing.page import write_beside
 from trex.auditing.records import EXAMINED, SETTINGS, Settings
+from trex.auditing.side_by_side import CODEC, SideBySide, StoredAudit, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import conditions_of
 from trex.families.family import Family
@@ -23,6 +32,7 @@ from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
 from trex.inference.statistics.paired import Paired
+from trex.inference.statistics.proportion import Interval
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
 
@@ -127,3 +137,112 @@ def test_an_audit_that_is_missing_unfinished_or_changed_is_refused(
     path.write_bytes(path.read_bytes().replace(b'"truth"', b'"tooth"'))
     with pytest.raises(RunError, match="was changed"):
         read_other(tmp_path, SETTINGS_MADE)
+
+
+# --- one page of both models
+
+
+def finding(folder: Path, item: Swept, family: Family) -> Finding:
+    """The confirmed finding of a model; the mistakes of its own held-out scenes judge it."""
+    folder.mkdir(exist_ok=True)
+    (found,), _ = judged(folder, item, [family], item.held_out, {})
+    return replace(found, is_confirmed=True, rate=0.1, rate_interval=Interval(0.05, 0.2))
+
+
+def stored(*found: Finding) -> StoredAudit:
+    """What another audit's folder says of its findings."""
+    families = [stored_family(each, {}) for each in found]
+    return CODEC.parse(json.dumps({"settings": {"deciding": "sharp"}, "families": families}), "here", "")
+
+
+@pytest.fixture
+def both(models: tuple[Swept, Swept, Swept], tmp_path: Path) -> tuple[Finding, Finding]:
+    """A finding of the first model, and one of the second."""
+    known = {condition.key: condition for condition in conditions_of(CLEVR)["object"]}
+    missed = Family(Pattern.of((known["size small"], known["far back"])), Symptom("object", "missed"))
+    confused = Family(Pattern(), Symptom("scene", "left and right"))
+    return finding(tmp_path / "a", models[0], missed), finding(tmp_path / "b", models[1], confused)
+
+
+def compared(
+    models: tuple[Swept, Swept, Swept], mine: Sequence[Finding], theirs: StoredAudit
+) -> tuple[Beside, tuple[SideBySide, ...], SimpleNamespace]:
+    """The first model's findings beside those that the second one's audit has stored."""
+    first, second, _ = models
+    done = SimpleNamespace(
+        confirmed=tuple(mine), held_out=first.held_out, asker=first.asker, settings=SETTINGS_MADE
+    )
+    found = beside(first.held_out, other(second), mine, first.asker)
+    return found, side_by_side(cast(Audit, done), found, other(second), theirs, CLEVR), done
+
+
+def check_sides(rows: Sequence[SideBySide], mine: Finding, theirs: Finding) -> None:
+    """Each model's finding has its own rate, and the share of the other measured in the same scenes."""
+    row = {row.words: row for row in rows}
+    assert set(row) == {mine.words, theirs.words}
+    assert row[mine.words].rates[1] is None and row[theirs.words].rates[0] is None
+    known = row[mine.words].rates[0], row[theirs.words].rates[1]
+    assert [rate and rate.look for rate in known] == ["reference", "sharp"]
+    for second, each in ((False, mine), (True, theirs)):
+        assert row[each.words].fails(second) == each.fails and each.fails.count > 0
+        against = row[each.words].fails(not second)
+        assert against is not None and (against.count, against.of) == (0, each.fails.of)
+
+
+def test_findings_of_both_models_stand_side_by_side(
+    models: tuple[Swept, Swept, Swept], both: tuple[Finding, Finding]
+) -> None:
+    mine, theirs = both
+    _, rows, _ = compared(models, [mine], stored(theirs))
+    check_sides(rows, mine, theirs)
+    assert [row.harm for row in rows] == sorted((row.harm for row in rows), reverse=True)
+    for row in rows:
+        assert row.counts and row.p_value == min(1.0, 2 * row.counts.p_value)
+
+
+def test_models_that_changed_places_are_caught(
+    models: tuple[Swept, Swept, Swept], both: tuple[Finding, Finding]
+) -> None:
+    mine, theirs = both
+    _, rows, _ = compared(models, [mine], stored(theirs))
+    turned = [
+        replace(row, counts=Paired(row.counts.both, row.counts.only_second, row.counts.only_first, 0))
+        for row in rows
+        if row.counts
+    ]
+    with pytest.raises(AssertionError):
+        check_sides(turned, mine, theirs)
+
+
+def test_the_same_finding_of_both_is_one_row(
+    models: tuple[Swept, Swept, Swept], both: tuple[Finding, Finding]
+) -> None:
+    """Planted bug: the finding of the other model is listed again, or its rate is taken for this model's."""
+    mine, _ = both
+    alike = replace(mine, rate=0.3, rate_interval=Interval(0.2, 0.4))
+    _, (row,), _ = compared(models, [mine], stored(alike))
+    assert [rate and rate.share.value for rate in row.rates] == [0.1, 0.3]
+    assert row.harm == max(mine.harm, alike.harm) and row.fails(False) == mine.fails
+
+
+def test_a_finding_that_this_version_cannot_read_is_not_measured(
+    models: tuple[Swept, Swept, Swept], both: tuple[Finding, Finding], tmp_path: Path
+) -> None:
+    mine, theirs = both
+    unknown = replace(theirs, words="The model sees double.")
+    found, rows, done = compared(models, [mine], stored(unknown))
+    row = next(row for row in rows if row.words == unknown.words)
+    assert row.counts is None and row.fails(False) is None and row.p_value == 1.0
+    done.folder = tmp_path
+    page = write_beside(cast(Audit, done), found, rows, tmp_path)
+    text = " ".join(read_page(page).text.split())
+    assert text.count("Not measured.") == 2 and text.count("Not a finding of this model") == 2
+    assert mine.words in text and f"It makes this mistake in {share_words(mine.fails)} scenes" in text
+
+
+def test_findings_of_another_audit_that_are_missing_or_damaged_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="is not finished"):
+        read_findings(tmp_path)
+    (tmp_path / "report.json").write_text('{"settings": {"deciding": "fast"}, "families": [{"words": 3}]}')
+    with pytest.raises(RunError, match=r"report\.json is damaged"):
+        read_findings(tmp_path)
