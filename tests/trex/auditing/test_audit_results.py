@@ -90,7 +90,9 @@ def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
 def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
     page = made.page.read_text()
     families = [item for item in made.document()["families"] if item["confirmed"]]  # type: ignore[attr-defined]
-    assert all(set(family["probes"]) == {"objects", "noise", "camera", "lights"} for family in families)
+    # Not around every failure can other objects be placed.
+    ways = [set(family["probes"]) for family in families]
+    assert all({"noise", "camera", "lights"} <= way for way in ways) and any("objects" in way for way in ways)
     assert page.count("made from its known failures") == len(families)
     assert any(flip for family in families for flip in family["flips"]) and "single changes tried" in page
 
