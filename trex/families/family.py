@@ -145,9 +145,14 @@ class Family:
 
     @property
     def evidence(self) -> str:
-        """What speaks for the conditions, in one sentence; "" of a family without any, or one that has no members."""
-        if not self.members or not self.says_when:
+        """What speaks for the conditions, in one sentence, or that there are none; "" of a family without members."""
+        if not self.members or not (self.says_when or (self.is_traced and self.clusters)):
             return ""
+        if not self.says_when:
+            return (
+                f"When it does so is not known: the scenes of {counted(self.clusters, 'start')} share nothing that "
+                "sets them apart from random ones."
+            )
         if self.judged and self.judged.is_confirmed:
             return (
                 f"Of other random scenes with such an object, the model makes this mistake in {self.judged.inside}; "

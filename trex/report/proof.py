@@ -58,6 +58,7 @@ def proof_of(
     if change is None:
         return base
     shown, _ = read_picture(folder, change.score.picture)
+    removed = change.edits[0].index
     sure = percent(float(np.exp(max(change.score.log_probs))))
     return Proof(
         place,
@@ -65,7 +66,7 @@ def proof_of(
         base.misread,
         base.answer,
         jpeg_url(shown),
-        f"without the {object_words(hit.record.scene, change.edits[0].index)}",
+        "without it" if removed in parts else f"without the {object_words(hit.record.scene, removed)}",
         f"{change.score.answer} ({sure})",
     )
 

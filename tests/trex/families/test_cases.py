@@ -96,6 +96,9 @@ def test_failures_of_one_start_show_nothing() -> None:
     of_one = [Case(each.facts, each.failure, "one", each.place) for each in cases]
     (family,) = families_of(of_one, prior_scenes()[:100], NO_CUBES)
     assert named(family) == set() and not family.is_clear and family.clusters == 1
+    assert family.evidence == (
+        "When it does so is not known: the scenes of 1 start share nothing that sets them apart from random ones."
+    )
 
 
 def test_two_faults_of_one_kind_are_two_families() -> None:
