@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trex.scenes.scene import Scene
 
 
-def object_words(scene: Scene, index: int) -> str:
-    """An object in words: "small red metal cylinder"."""
+def object_words(scene: Scene, index: int, beside: Sequence[int] = ()) -> str:
+    """An object in words: "small red metal cylinder"; "other small ..." if one of those named before has the same."""
     item = scene.objects[index]
-    return f"{item.size} {item.color} {item.material} {item.shape}"
+    is_alike = any(scene.objects[other].category == item.category for other in beside)
+    return f"{'other ' if is_alike else ''}{item.size} {item.color} {item.material} {item.shape}"
 
 
 def scene_words(scene: Scene) -> str:

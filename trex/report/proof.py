@@ -66,7 +66,9 @@ def proof_of(
         base.misread,
         base.answer,
         jpeg_url(shown),
-        "without it" if removed in parts else f"without the {object_words(hit.record.scene, removed)}",
+        "without it"
+        if removed in parts
+        else f"without the {object_words(hit.record.scene, removed, beside=parts)}",
         f"{change.score.answer} ({sure})",
     )
 
