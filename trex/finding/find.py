@@ -11,6 +11,7 @@ from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.examine import After, examined
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
+from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.query.schema import ProgramStep
 from trex.query.target import given_target
 from trex.runs.draw_log import read_draws
@@ -123,6 +124,7 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
         world=_world_facts(plan),
         weights=weights_fingerprint(plan.model_name, plan.bound),
         spread=resolved_spread(plan.query, device_of(world.made.renderer)),
+        presumed=PRIOR_DEVIATION,
     )
     return Manifest(
         source=str(path),

@@ -17,6 +17,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import Plain, first_problem, plain
 from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
+from trex.inference.statistics.staying import PRIOR_DEVIATION_BEFORE
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
 from trex.query.resolved import ResolvedQuery
@@ -61,6 +62,8 @@ class RunFacts(Section):
     world: WorldFacts | None = None  # of a user-defined world
     weights: str  # fingerprint of the model, whatever the question
     spread: Annotated[int, Field(ge=0)] | None = None  # [search] spread as resolved; None in runs of before
+    # The standard deviation of a hit's noise that is presumed before its draws, in margins of the level set.
+    presumed: Annotated[float, Field(gt=0)] = PRIOR_DEVIATION_BEFORE
 
 
 class Manifest(Section):

@@ -36,12 +36,14 @@ class Hits:
     """Distinct hits in order of arrival, including proposals that the chain rejected.
 
     A hit that resembles exactly one kept hit, and has more confidence, replaces it unless that one has survived.
-    `fresh` is the most noise draws that decide whether a hit stays; with 0, all do. Records must come in the order of
-    the run's log, in which the noise draws of a hit stand behind it.
+    `fresh` is the most noise draws that decide whether a hit stays; with 0, all do. `presumed` is the standard
+    deviation of their margins that is presumed beforehand. Records must come in the order of the run's log, in which
+    the noise draws of a hit stand behind it.
     """
 
-    def __init__(self, target: GaussianTarget, are_distinct: Distinct, fresh: int) -> None:
+    def __init__(self, target: GaussianTarget, are_distinct: Distinct, fresh: int, presumed: float) -> None:
         self._target, self._are_distinct, self._fresh = target, are_distinct, fresh
+        self._presumed = presumed
         self._kept: list[Record] = []
         self._tries: list[int] = []  # for each kept hit, the checks of hits that resemble it
         self._draws: dict[
@@ -124,7 +126,7 @@ class Hits:
             if len(rows) == self._fresh or (rows and len(rows) % BATCH == 0):
                 margins = [self._target.margin(row) for row in rows]
                 is_inside = self._target.is_hit(log_mean(rows))
-                if (stay := stays(margins, is_inside, self._fresh)) is not None:
+                if (stay := stays(margins, is_inside, self._fresh, self._presumed)) is not None:
                     self._verdicts[key] = stay
         return self._verdicts.get(key)
 

@@ -101,7 +101,9 @@ def read_results(
     prior, how = sample.draws, sample.how_often
     chains = _chains(manifest, records, searched)
     summaries = manifest.world.summaries(manifest.resolved, prior[0].z)
-    found = Hits(target, manifest.world.are_distinct, manifest.query.render.fresh or 0)
+    found = Hits(
+        target, manifest.world.are_distinct, manifest.query.render.fresh or 0, manifest.facts.presumed
+    )
     found.add(records)
     renders = sum(_renders(manifest, record) for record in records)
     calibration = _calibration(manifest, records)

@@ -65,6 +65,7 @@ class Search:
         self._query = folder.manifest.query
         self._options = folder.manifest.search
         self._are_distinct = folder.manifest.world.are_distinct
+        self._presumed = folder.manifest.facts.presumed
         self._found = self._enter(PHASES[-1], math.inf)  # to show those of a run that is resumed
 
     def run(self) -> None:
@@ -208,7 +209,7 @@ class Search:
         That is all in phases that come before it, and the noise draws of any hit.
         """
         done = PHASES[: PHASES.index(phase)]
-        found = Hits(self._target, self._are_distinct, self._query.render.fresh or 0)
+        found = Hits(self._target, self._are_distinct, self._query.render.fresh or 0, self._presumed)
         found.add(
             record
             for record in self._journal.records

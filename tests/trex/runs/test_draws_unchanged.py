@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.running.runs import SEARCHES, change_manifest, draws, run
+from tests.running.runs import SEARCHES, change_manifest, draws, go_on, leave_draws, run
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
 
@@ -15,8 +15,8 @@ from trex.runs.folder import open_run
 # its own: the last bits of exp are the machine's, and numpy 2's are others than numpy 1's. Recorded when the noise seed
 # joined the scene, which changed every draw; "control" when its chains began to start at prior draws outside the
 # easier set as they come: near it, a kernel that ignores the classifier passed too; the last six when each fresh noise
-# draw of a hit became a record of its own, all other records being what they were. Where draws change on purpose, say
-# why here and record them anew.
+# draw of a hit became a record of its own, all other records being what they were; "noise draws" when more noise was
+# presumed of a hit. Where draws change on purpose, say why here and record them anew.
 RECORDED = {
     "chains": "a0814efb2798f54ea1d0af25063f8faf0c5f8822bac657ee7d3f947c59187572",
     "random walk": "b3c6b9779cfbbfa1a4a8e8a5644b59bb7aec9961a2d4751c6da7cb81b7dd19ce",
@@ -27,9 +27,10 @@ RECORDED = {
     "second sample": "2cc81d45864223ff393c57f82d108a4559f723a0bfab83e557cfd3662d241f70",
     "surrogate": "8c6f153158eca85568261bbd626c24e17c848f3327e890afa3a94c53d56e596a",
     "spread": "aceee18ef23b09891c68b49fd284b4491a1aa9bd22e924db1554a9df9988d1ea",
-    "noise draws": "2d77a8d31d29c3a86a5ea7fda91446eb7de7d269b4e59ffa472044c3b6a9ecee",
+    "noise draws": "c35d1b3585668796574f8ce45e18d2e4f08a1155cab650fb19ca071fb9737428",
     "fragile": "f3fa8c4d808846ef729cde355b70a97dc6c9b759de9ccf0db8a58b1e5151ae30",
 }
+NOISE_DRAWS_BEFORE = "2d77a8d31d29c3a86a5ea7fda91446eb7de7d269b4e59ffa472044c3b6a9ecee"
 FLOAT = re.compile(rb"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
@@ -62,3 +63,17 @@ def test_a_run_of_before_is_read(tmp_path: Path) -> None:
         assert folder.manifest == done.manifest.model_copy(update={"seal": ""})
         assert len(run_draws(folder)) == len(draws(done.folder).splitlines())
         assert folder.manifest.query.search.kernel == "block"
+
+
+def test_a_run_of_before_goes_on_with_the_noise_that_it_presumed(tmp_path: Path) -> None:
+    """Planted bug: the rule of now decided its hits."""
+    done = run(tmp_path, SEARCHES["noise draws"])
+    whole = draws(done.folder).splitlines(keepends=True)
+    first = next(n for n, line in enumerate(whole) if b'"phase":"noise"' in line)
+    leave_draws(done.folder, b"".join(whole[:first]))
+
+    def earlier(data: dict[str, Any]) -> None:
+        del data["facts"]["presumed"]
+
+    change_manifest(done.folder, earlier, is_sealed=False)
+    assert rounded_hash(draws(go_on(done.folder).folder)) == NOISE_DRAWS_BEFORE

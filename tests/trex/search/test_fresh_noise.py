@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.inference.targets import high_confidence, threshold
 from trex.runs.record import CHAIN, FRESH, NOISE, Record
 from trex.scenes.noise import fresh_draws
@@ -32,7 +33,7 @@ def record(scene: Scene, confidence: float, phase: str = CHAIN) -> Record:
 
 
 def empty(most: int = MOST) -> Hits:
-    return Hits(TARGET, lambda a, b: bool(identity(a) != identity(b)), most)
+    return Hits(TARGET, lambda a, b: bool(identity(a) != identity(b)), most, PRIOR_DEVIATION)
 
 
 def searched(confidences: Sequence[Sequence[float]], most: int = MOST) -> tuple[Hits, list[Record]]:
@@ -52,7 +53,7 @@ def searched(confidences: Sequence[Sequence[float]], most: int = MOST) -> tuple[
     return found, log
 
 
-def test_a_clear_hit_takes_one_batch_and_an_unclear_one_takes_more() -> None:
+def test_a_clear_hit_takes_few_draws_and_an_unclear_one_takes_more() -> None:
     steady, gone, unsure = [0.99, 0.989] * 4, [0.2, 0.21] * 4, [0.93, 0.96] * 4
     found, _ = searched([steady, gone, unsure])
     made = {}
@@ -60,7 +61,7 @@ def test_a_clear_hit_takes_one_batch_and_an_unclear_one_takes_more() -> None:
         draws = found.noise_draws(row)
         assert draws is not None
         made[row.scene.noise] = (draws.n, draws.stay)
-    assert made[0] == (BATCH, BATCH) and made[1] == (BATCH, 0) and made[2][0] > BATCH
+    assert made[0] == (2 * BATCH, 2 * BATCH) and made[1] == (BATCH, 0) and made[2][0] > 2 * BATCH
     assert [row.scene for row in found.fragile] == [SCENES[1]]
 
 
@@ -91,7 +92,7 @@ def test_the_confidence_that_is_shown_is_that_of_draws_that_no_search_chose() ->
 def test_a_log_that_is_cut_anywhere_asks_for_the_same_draws_next() -> None:
     """Planted bug: the hit with the fewest draws came first, in the middle of a batch too."""
     rng = np.random.default_rng(5)
-    tables = [np.clip(rng.normal(mean, 0.04, MOST), 0.01, 0.999) for mean in rng.uniform(0.85, 0.97, 8)]
+    tables = [np.clip(rng.normal(mean, 0.02, MOST), 0.01, 0.999) for mean in np.linspace(0.85, 0.99, 8)]
     live, log = searched([row.tolist() for row in tables])
     n = len(live.found) + len(live.fragile)
     assert n == 8 and live.found and live.fragile

@@ -17,6 +17,7 @@ import pytest
 from tests.references.draws import scored
 from tests.running.runs import run
 from trex.inference.statistics.how_often import HowOften, how_often
+from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.inference.statistics.two_phase import everyone
 from trex.inference.statistics.verdict import Conclusion, Ending, conclude
 from trex.inference.targets import threshold
@@ -45,7 +46,7 @@ def record(x: float, confidence: float, phase: str = CHAIN) -> Record:
 
 
 def hits(*records: Record, fresh: int = 2) -> Hits:
-    found = Hits(TARGET, are_distinct, fresh)
+    found = Hits(TARGET, are_distinct, fresh, PRIOR_DEVIATION)
     found.add(records)
     return found
 
@@ -156,7 +157,7 @@ def how_often_of_none() -> HowOften:
 
 def staying(*stay: bool) -> Hits:
     """Distinct hits, each with whether it stays under fresh noise."""
-    found = Hits(TARGET, are_distinct, 2)
+    found = Hits(TARGET, are_distinct, 2, PRIOR_DEVIATION)
     for place, stays in enumerate(stay):
         found.add([record(float(place), 0.9), record(float(place), 0.8 if stays else 0.2, FRESH)])
     return found
