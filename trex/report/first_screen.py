@@ -110,7 +110,7 @@ def _sure(manifest: Manifest, results: Results) -> str:
     every = f"In the {noun.one} found" if n == 1 else f"In all {n} {noun.many} found"
     some = every if wrong in (0, n) else f"In {wrong} of {n} {noun.many} found"
     # The mean over noise draws that the search has not chosen, where there are some.
-    sure = f"{_range([hit.mean_confidence or hit.answers[0][1] for hit in results.found])} sure of its answer"
+    sure = f"{_range([hit.averaged for hit in results.found])} sure of its answer"
     if any(hit.mean_confidence for hit in results.found):
         sure += ", averaged over render noise"
     if wrong:
@@ -148,7 +148,10 @@ def _often(condition: Condition, n: int, size: int) -> str:
 
 
 def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Explanation]) -> list[str]:
-    """In how many of the explained wrong hits the model is right without an object that it does not misread."""
+    """In how many of the explained wrong hits the model is right without an object that it does not misread.
+
+    Where the families do not say when the mistake is made, it says that this is part of it.
+    """
     n = right = 0
     for hit in results.found:
         explanation = explanations.get(hit.record.picture)
@@ -158,7 +161,11 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
             effect = telling(explanation, misread)
             n += 1
             right += effect is not None and effect.edits[0].index not in misread
-    return [f"Without one other object the model is right in {right} of {n}."] if right else []
+    if not right:
+        return []
+    if any(family.is_traced and family.says_when for family in results.families.known[:1]):
+        return [f"Without one other object the model is right in {right} of {n}."]
+    return [f"Another object has a part in it: without it the model is right in {right} of {n}."]
 
 
 def _starts(families: Families, n: int) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.traces import TracedDraw
 from trex.explain.view import outlined
@@ -23,6 +21,7 @@ from trex.search.hit import Hit
 class Proof:
     """One hit: its picture, and what the model sees; and the scene after a change that makes the model right.
 
+    `answer` is the model's with its probability, the mean over render noise where that was looked at.
     `misread` is in words: "the small green cylinder is read as a cube". The second picture is "" if no removal makes
     the model right.
     """
@@ -52,14 +51,13 @@ def proof_of(
         place,
         jpeg_url(outlined(pixels, mask, parts)),
         misread_words(failure, hit.record.scene) if failure else "",
-        f"{hit.answer} ({percent(hit.answers[0][1])})",
+        f"{hit.answer} ({percent(hit.averaged)})",
     )
     change = None if explanation is None else telling(explanation, parts)
     if change is None:
         return base
     shown, _ = read_picture(folder, change.score.picture)
     removed = change.edits[0].index
-    sure = percent(float(np.exp(max(change.score.log_probs))))
     return Proof(
         place,
         base.image,
@@ -69,7 +67,7 @@ def proof_of(
         "without it"
         if removed in parts
         else f"without the {object_words(hit.record.scene, removed, beside=parts)}",
-        f"{change.score.answer} ({sure})",
+        change.score.answer,
     )
 
 

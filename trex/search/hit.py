@@ -58,6 +58,13 @@ class Hit:
         return self.noise.confidence if self.noise else None
 
     @property
+    def averaged(self) -> float:
+        """P(`answer`), averaged over the hit's fresh noise draws if the target is this answer; else in the picture."""
+        query = self.manifest.query
+        is_target = query.target.declared.is_sure and query.answer == (self.answer,)
+        return (self.mean_confidence if is_target else None) or self.answers[0][1]
+
+    @property
     def probabilities(self) -> dict[str, float]:
         """The model's probability for each of its K answers, most probable first; they sum to 1."""
         return dict(self.answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,8 +15,11 @@ from tests.running.command_line import trex as command
 from trex.clevr_models.specs.ours import asks_freely
 from trex.commands.results.run import Run
 from trex.explain import run_families
+from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families import trace
+from trex.families.pattern import Pattern
+from trex.report.first_screen import first_screen
 from trex.runs.folder import open_run
 
 FILES = ("traces.jsonl", "families.json", "findings.json")
@@ -58,12 +62,24 @@ def test_the_first_line_says_what_the_model_does_wrong(done: Run) -> None:
 def left_out(run: Run) -> list[str]:
     """What the run says of the scenes without one object."""
     evidence = json.loads((run.path / "findings.json").read_text())["finding"]["evidence"]
-    return [words for words in evidence if words.startswith("Without one other object")]
+    return [words for words in evidence if words.startswith(("Without one other", "Another object"))]
 
 
 def test_it_is_said_that_the_model_is_right_without_the_neighbor(done: Run) -> None:
     n = len(list((done.path / "explanations").glob("*.json")))
     assert left_out(done) == [f"Without one other object the model is right in {n} of {n}."]
+
+
+def test_where_no_condition_is_known_the_neighbor_is_not_in_contradiction_to_it(done: Run) -> None:
+    """Readers took "when is not known" and "without one other object it is right" for a contradiction."""
+    known = tuple(replace(family, pattern=Pattern()) for family in done.results.families.known)
+    results = replace(done.results, families=replace(done.results.families, known=known))
+    with open_run(done.path, for_writing=False) as folder:
+        traces, explained = read_traces(folder), read_explanations(folder)
+    evidence = first_screen(done.manifest, results, done.path, done.holds, traces, explained).evidence
+    (said,) = (words for words in evidence if "it the model is right" in words)
+    assert said.startswith("Another object has a part in it: without it")
+    assert any(words.startswith("When it does so is not known") for words in evidence)
 
 
 @pytest.mark.slow
