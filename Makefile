@@ -46,7 +46,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 (Debian: $(SUDO)apt-get install -y python3.11 python3.11-venv), or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) trex/doctor/preflight.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV): about $(if $(filter cpu,$(TORCH)),2.2,6) GB (docs/INSTALL.md)" >&2
+	@echo "installing into $(VENV): about $(if $(filter cpu,$(TORCH)),2.4,6) GB (docs/INSTALL.md)" >&2
 	$(if $(filter cpu,$(TORCH)),$(INSTALL) torch --index-url https://download.pytorch.org/whl/cpu)
 	$(INSTALL) -e .
 	touch $@

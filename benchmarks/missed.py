@@ -49,7 +49,7 @@ def missed(plan: Plan, n: int) -> Iterator[dict[str, object]]:
     deciding, target = plan.query.render.preset, plan.target
     dear = log_probs(plan, deciding, n)
     hits = np.array([target.is_hit(row) for row in dear])
-    for look in ladder(deciding):
+    for look in ladder(plan.query.render):
         cheap = log_probs(plan, look, n)
         weights, dear_weights = target.log_weights(cheap), target.log_weights(dear)
         likeliest = np.argsort(-weights, kind="stable")[: max(round(LIKELIEST * n), int(hits.sum()))]

@@ -40,20 +40,29 @@ class Scorer(Generic[Z]):
 
     def score(self, zs: Sequence[Z]) -> list[Scored]:
         """Render all zs in one call and score them in order; RenderError or ModelError if a part misbehaves."""
-        if self.draws is None:
-            return self._score(zs)
-        rows = [self.draws(z) for z in zs]
-        scored = iter(self._score([draw for row in rows for draw in row]))
-        return [_mean([next(scored) for _ in row]) for row in rows]
+        return self.score_rendered(zs, self.render(zs))
 
-    def _score(self, zs: Sequence[Z]) -> list[Scored]:
-        if not zs:
-            return []
-        pictures = list(self.renderer.render(zs))
-        if len(pictures) != len(zs):
+    def render(self, zs: Sequence[Z]) -> list[Picture]:
+        """The pictures by which zs are scored, those of a latent's noise draws next to each other."""
+        draws = [draw for z in zs for draw in self._draws_of(z)]
+        pictures = list(self.renderer.render(draws)) if draws else []
+        if len(pictures) != len(draws):
             raise RenderError(
-                f"the renderer gave {len(pictures)} pictures for {len(zs)} latents; it must give one each"
+                f"the renderer gave {len(pictures)} pictures for {len(draws)} latents; it must give one each"
             )
+        return pictures
+
+    def score_rendered(self, zs: Sequence[Z], pictures: Sequence[Picture]) -> list[Scored]:
+        """The scores of zs from what `render` gave for them."""
+        scored = iter(self._score(pictures))
+        return [_mean([next(scored) for _ in self._draws_of(z)]) for z in zs]
+
+    def _draws_of(self, z: Z) -> Sequence[Z]:
+        return (z,) if self.draws is None else self.draws(z)
+
+    def _score(self, pictures: Sequence[Picture]) -> list[Scored]:
+        if not pictures:
+            return []
         parts = (pictures[i : i + self.batch] for i in range(0, len(pictures), self.batch))
         log_probs = np.concatenate([self._classify(part) for part in parts])  # (len(zs), K)
         return [Scored(row, picture) for row, picture in zip(log_probs, pictures, strict=True)]

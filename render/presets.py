@@ -38,6 +38,7 @@ _ALL = (
     Preset("draft", 120, 80, 2, "fast"),
 )
 PRESETS = {preset.name: preset for preset in _ALL}
+ANALYTIC, ANALYTIC_SIZE = "analytic", (240, 160)  # shaded without Blender (trex.render.analytic)
 # To be timed with one process for each picture.
 PUBLISHED = Preset("published", 480, 320, 512, None, max_bounces=12, persistent=False)
 

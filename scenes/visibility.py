@@ -32,7 +32,7 @@ def id_map(
     position, basis = axes(scene.nuisances.camera)
     for index, item in enumerate(scene.objects):
         card = vocabulary.card(item.shape)
-        window = _window(item, card, scene.nuisances.camera, width, height)
+        window = picture_window(item, card, scene.nuisances.camera, width, height)
         if window is None:
             continue
         top, bottom, left, right = window
@@ -53,7 +53,7 @@ def visible_pixels(scene: Scene, vocabulary: Vocabulary) -> NDArray[np.int64]:
     return counts
 
 
-def _window(
+def picture_window(
     item: SceneObject, card: ShapeCard, camera: Vec3, width: int, height: int
 ) -> tuple[int, int, int, int] | None:
     """Rows and columns (top, bottom, left, right; ends excluded) that contain the object's image."""

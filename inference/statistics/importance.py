@@ -11,7 +11,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.inference.rng import PRIOR_STREAM, stream
 from trex.inference.scoring import Scorer
-from trex.inference.types import Draw, Floats, Prior, State, Target, Z
+from trex.inference.types import Draw, Floats, Picture, Prior, State, Target, Z
 
 
 def prior_draw(seed: int, index: int, prior: Prior[Z], purpose: int = PRIOR_STREAM) -> tuple[Z, float]:
@@ -34,10 +34,18 @@ def prior_draws(
 
 
 def independent_draws(
-    indices: Sequence[int], points: Sequence[tuple[Z, float]], scorer: Scorer[Z], target: Target
+    indices: Sequence[int],
+    points: Sequence[tuple[Z, float]],
+    scorer: Scorer[Z],
+    target: Target,
+    pictures: Sequence[Picture] | None = None,
 ) -> list[Draw[Z]]:
-    """Draws of these points (latent, log prior), scored in one render batch and weighed."""
-    scored = scorer.score([z for z, _ in points])
+    """Draws of these points (latent, log prior), scored in one render batch and weighed.
+
+    `pictures` are what `scorer.render` gave for them, if they are rendered already.
+    """
+    zs = [z for z, _ in points]
+    scored = scorer.score(zs) if pictures is None else scorer.score_rendered(zs, pictures)
     rows = zip(indices, points, scored, strict=True)
     return [
         Draw(State(z, log_prior, target.log_weight(s.log_probs), s.log_probs, s.picture), index=i)

@@ -1,4 +1,4 @@
-"""One suite for every renderer: the fake, Blender, and a cache in front of each."""
+"""One suite for every renderer: the fake, the shaded look, Blender, and a cache in front of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.worlds.render_worlds import crowd, moved, prior_scenes, three_objects, without
 from trex.foundation.errors import InputError
+from trex.render.analytic.look import AnalyticRenderer
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.cache import CachedRenderer
 from trex.render.fake import FakeRenderer
@@ -29,13 +30,15 @@ def blender() -> Iterator[BlenderRenderer]:
     params=[
         "fake",
         "cached fake",
+        "analytic",
         pytest.param("blender", marks=pytest.mark.blender),
         pytest.param("cached blender", marks=pytest.mark.blender),
     ]
 )
 def renderer(request: pytest.FixtureRequest, tmp_path: Path) -> SceneRenderer:
     name = request.param
-    inner: SceneRenderer = request.getfixturevalue("blender") if "blender" in name else FakeRenderer()
+    shaded = AnalyticRenderer(120, 80) if name == "analytic" else FakeRenderer()
+    inner: SceneRenderer = request.getfixturevalue("blender") if "blender" in name else shaded
     return CachedRenderer(inner, tmp_path / "cache") if "cached" in name else inner
 
 

@@ -11,5 +11,5 @@ TINY, SMALL = "fake-tiny", "fake-small"  # of six pixels, which say nothing; hal
 
 def use_ladder(patch: pytest.MonkeyPatch, *names: str) -> None:
     """From now on the fake world's cheap looks are these, cheapest first."""
-    patch.setitem(world.FAKE_SIZES, TINY, (3, 2))
+    patch.setitem(world.WITHOUT_BLENDER, TINY, (3, 2))
     patch.setitem(looks.LADDERS, "fake", names)

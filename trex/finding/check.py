@@ -12,7 +12,7 @@ from trex.search.render_speed import MAX_LARGE, Duration, estimate, large_s, mos
 from trex.search.sampling.budget import most_pictures
 from trex.worlds.latents import SCENES
 from trex.worlds.registry import model_shown
-from trex.worlds.world import FAKE, Plan
+from trex.worlds.world import WITHOUT_BLENDER, Plan
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,7 +122,7 @@ class QueryCheck:
 def check_plan(plan: Plan, name: str = "") -> QueryCheck:
     """The description of a plan, of the query in the file of this name."""
     render, is_scenes = plan.query.render, plan.world.form is SCENES
-    again = MAX_LARGE * pictures_again(render) if is_scenes and render.preset != FAKE else 0
+    again = MAX_LARGE * pictures_again(render) if is_scenes and render.preset not in WITHOUT_BLENDER else 0
     most = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,

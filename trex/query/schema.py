@@ -198,7 +198,8 @@ class RenderSection(Section):
     probability over this many noise draws. `views`: and over this many viewpoints, the scene's own and others. `fresh`:
     a hit counts as found if it stays in the level set under further noise draws, at most this many; 0 asks for none.
     None takes the world's default, 8 for Blender's pictures. `processes`: number of Blender processes; by default one
-    per core, at most four. No picture depends on it.
+    per core, at most four. No picture depends on it. `looks`: the cheaper looks that may choose scenes and lead the
+    search, cheapest first; the first one scores the bank. None takes those of the preset, an empty list none.
     """
 
     preset: Name = "reference"
@@ -207,6 +208,7 @@ class RenderSection(Section):
     fresh: Annotated[Count, Field(ge=0, le=64)] | None = None
     device: Name = "auto"
     processes: Annotated[Count, Field(ge=1, le=256)] | None = None
+    looks: Texts | None = None
 
     @property
     def pictures(self) -> int:

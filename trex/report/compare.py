@@ -28,8 +28,8 @@ from trex.worlds.latents import Latent, identity
 
 CHOSEN = (
     "the scenes that {} judged at the deciding look were chosen from a bank by its own model, so that scenes on which "
-    "the models differ would be missing; search both with --set search.bank=0, or judge the whole bank with "
-    "--set search.prior_scenes={}"
+    "the models differ would be missing; search both with --set search.bank=0, or judge the whole bank ({} scenes) "
+    "with --set render.looks=[]"
 )
 SHOWN = 6  # pictures per run
 FALSE_ALARMS = 0.05  # of all tests of a page together

@@ -164,8 +164,8 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
     if not right:
         return []
     if any(family.is_traced and family.says_when for family in results.families.known[:1]):
-        return [f"Without one other object the model is right in {right} of {n}."]
-    return [f"Another object has a part in it: without it the model is right in {right} of {n}."]
+        return [f"Without one other object the model is right in {right} of {n} scenes."]
+    return [f"Another object has a part in it: without it the model is right in {right} of {n} scenes."]
 
 
 def _starts(families: Families, n: int) -> str:
@@ -187,12 +187,21 @@ def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, s
     if manifest.world.form is SCENES:
         if results.families.known and results.families.known[0].is_traced:
             over = _deciding(results.families.known[0])
-            steps.append(("See from where on it is right", f"trex curve {run} --over {over}"))
+            steps.append(
+                (f"See at which {QUANTITIES[over]} the model is right", f"trex curve {run} --over {over}")
+            )
         steps.append(("Change every attribute too", f"trex explain {run}"))
         if any(hit.is_wrong for hit in results.found):
             steps.append(("Keep the scenes as a regression test", f"trex suite add {run} --to suite"))
     steps.append(("Take the scenes along", f"trex export {run}"))
     return tuple(steps)
+
+
+# The quantities of `trex curve` in words.
+QUANTITIES = {
+    "distance": "distance", "visible": "visible share", "objects": "number of objects", "light": "light",
+    "size": "size",
+}  # fmt: skip
 
 
 def _deciding(family: Family) -> str:

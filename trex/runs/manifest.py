@@ -28,6 +28,7 @@ from trex.scenes.questions.programs import Step
 from trex.scenes.vocabulary import CLEVR, ShapeCard, Vocabulary
 from trex.worlds.description import Provenance
 from trex.worlds.latents import SCENES, Latent
+from trex.worlds.looks import LADDERS_BEFORE
 from trex.worlds.recorded import WorldFacts, recorded_world
 from trex.worlds.registry import is_shipped, world_named
 from trex.worlds.world import World
@@ -172,7 +173,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
             "use the version that wrote it, or start a new run"
         )
     try:
-        manifest = Manifest.model_validate(data)
+        manifest = _with_looks(Manifest.model_validate(data))
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
         _check_target(manifest)
         if manifest.world.form is SCENES:
@@ -188,6 +189,16 @@ def parse_manifest(text: str, source: str) -> Manifest:
             "run has; restore it, or start a new run"
         )
     return manifest
+
+
+def _with_looks(manifest: Manifest) -> Manifest:
+    """The manifest with the cheap looks that its run had, also if it is of before, when the preset alone said which."""
+    render = manifest.query.render
+    if render.looks is not None or not manifest.query.search.bank:
+        return manifest
+    looks = LADDERS_BEFORE.get(render.preset, ())
+    query = manifest.query.model_copy(update={"render": render.model_copy(update={"looks": looks})})
+    return manifest.model_copy(update={"query": query})
 
 
 def _check_target(manifest: Manifest) -> None:

@@ -17,7 +17,7 @@ def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> f
     The look that leads the chains is the last one that the calibration tried. A picture that came from a bank or a
     cache counts as if it had been rendered.
     """
-    looks, render = ladder(query.render.preset), query.render
+    looks, render = ladder(query.render), query.render
     rank = max((record.rank for record in records if record.phase == CALIBRATION), default=0)
     return sum(_cost(record, looks, rank, render, of_bank) for record in records)
 

@@ -5,10 +5,12 @@ A search decides and its engine does the work. Every engine yields the same reco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from trex.bank.bank import Bank, bank_of
 from trex.inference.chains import Checkpoint
@@ -16,9 +18,11 @@ from trex.inference.rng import BANK_STREAM, PRIOR_STREAM
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import independent_draws, prior_draw
 from trex.inference.targets import GaussianTarget
+from trex.inference.types import Picture as Rendered
 from trex.inference.types import Prior
 from trex.query.schema import Query
 from trex.render.picture import Picture
+from trex.render.presets import ANALYTIC
 from trex.render.renderer import SceneRenderer
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import store_picture
@@ -30,6 +34,7 @@ from trex.worlds.latents import Latent
 from trex.worlds.looks import DECIDING
 from trex.worlds.world import OpenWorld
 
+T = TypeVar("T")
 BATCH = 8  # prior scenes between two decisions; constant, so that any machine can resume a run
 
 
@@ -112,7 +117,7 @@ class InProcess:
     def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
         """Yield the draws, one render batch for each batch; the pictures of a bank come from there."""
         scorer = self.world.scorer_at(what.look)
-        if not what.is_banked:
+        if not what.is_banked or what.look == ANALYTIC:  # shaded anew faster than read
             yield from self._draws(what, indices, scorer)
             return
         is_optional = what.zs is not None  # the search does not need to keep them
@@ -120,9 +125,18 @@ class InProcess:
             yield from self._draws(what, indices, replace(scorer, renderer=bank.renderer))
 
     def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:
-        target, prior = self.folder.manifest.target, self.world.plan.prior
-        for batch in batches(indices, batch_size(self.folder.manifest.query)):
-            draws = independent_draws(batch, what.points(batch, prior), scorer, target)
+        manifest, prior = self.folder.manifest, self.world.plan.prior
+        target, parts = manifest.target, batches(indices, batch_size(manifest.query))
+
+        def shaded(batch: range) -> tuple[list[tuple[Latent, float]], list[Rendered]]:
+            points = what.points(batch, prior)
+            return points, scorer.render([z for z, _ in points])
+
+        # Blender's pictures are not made ahead: Ctrl-C would have to wait for those that are under way.
+        is_shaded = (what.look or manifest.query.render.preset) == ANALYTIC
+        each = ahead(shaded, parts) if is_shaded else ((what.points(batch, prior), None) for batch in parts)
+        for batch, (points, pictures) in zip(parts, each, strict=True):
+            draws = independent_draws(batch, points, scorer, target, pictures)
             yield [independent_record(what.phase, draw, target, self._keep, what.rank) for draw in draws]
 
     def rounds(
@@ -149,6 +163,17 @@ def open_bank(world: OpenWorld, look: str, seed: int, *, is_optional: bool) -> B
         section = section.model_copy(update={"preset": look})
     lent = Lent(cast(SceneRenderer, world.renderer_at(look)))
     return bank_of(world.plan, section, seed=seed, renderer=lent, is_optional=is_optional)
+
+
+def ahead(function: Callable[[range], T], batches: Sequence[range]) -> Iterator[T]:
+    """The function of each batch in order; while one is in use, that of the next is worked out in a thread."""
+    with ThreadPoolExecutor(1) as pool:
+        under_way = deque(pool.submit(function, batch) for batch in batches[:1])
+        for batch in batches[1:]:
+            done = under_way.popleft().result()
+            under_way.append(pool.submit(function, batch))
+            yield done
+        yield from (last.result() for last in under_way)
 
 
 def keep_in(folder: RunFolder) -> SavePicture:

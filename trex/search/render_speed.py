@@ -19,11 +19,11 @@ from trex.query.schema import Query, RenderSection
 from trex.render.blender.blender_renderer import default_processes
 from trex.render.presets import PRESETS, preset_named
 from trex.runs.sessions import Counts
-from trex.worlds.costs import CPU_S
+from trex.worlds.costs import BESIDE_S, CPU_S
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import SCENES
 from trex.worlds.looks import ladder
-from trex.worlds.world import Plan
+from trex.worlds.world import WITHOUT_BLENDER, Plan
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
@@ -33,7 +33,6 @@ MAX_LARGE = (
 )
 VIEWS = 10  # viewpoints of each hit that say how far it holds, from the prior's cameras and lights
 NOISE = 4  # noise draws of each for the same, besides those that decided that it counts as found
-BESIDE_S = 0.022  # docs/PERFORMANCE.md: proposing and scoring one picture
 START_S = 4.0  # about, until a Blender renders its first picture; each look has its own
 
 
@@ -93,8 +92,11 @@ def most_large(plan: Plan) -> int:
 
 def _starts(query: Query) -> int:
     """The most Blenders that a search starts one after the other: for the deciding look, and for cheaper ones."""
-    looks = ladder(query.render.preset) if query.search.bank else ()
-    return 1 + (len(looks) if query.search.kernel == SURROGATE else len(looks[:1]))
+    cheap = ladder(query.render) if query.search.bank else ()
+    looks = [look for look in cheap if look not in WITHOUT_BLENDER]
+    return 1 + (
+        len(looks) if query.search.kernel == SURROGATE else len([look for look in cheap[:1] if look in looks])
+    )
 
 
 @contextmanager

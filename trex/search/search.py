@@ -76,7 +76,7 @@ class Search:
     def _search(self) -> None:
         """The prior scenes, then what they call for."""
         options = self._options
-        looks = ladder(self._query.render.preset)
+        looks = ladder(self._query.render)
         if options.bank and looks:
             self._draw(Independent(BANK, looks[0], seed=options.bank_seed, is_banked=True), options.bank)
         sample = self._prior(prior_plan(self._journal.records, self._target, options))
@@ -123,7 +123,7 @@ class Search:
     def _rescored(self, look: str) -> PriorSample:
         """The sample of the bank as this look scores it, in place of the cheapest one, which ranks scenes badly."""
         options = self._options
-        rank = ladder(self._query.render.preset).index(look)
+        rank = ladder(self._query.render).index(look)
         self._draw(Independent(BANK, look, rank, options.bank_seed, is_banked=True), options.bank or 0)
         plan = rescored_plan(self._journal.records, self._target, options)
         assert plan is not None, "the bank has just been scored"
@@ -149,7 +149,7 @@ class Search:
         """The look that leads the chains; renders the calibration's scenes at one look after the other."""
         if self._options.kernel != SURROGATE or len(sample.draws) < LEAST_SCENES:
             return DECIDING
-        looks = ladder(self._query.render.preset)
+        looks = ladder(self._query.render)
         while True:
             places, found = calibration_of(self._query, self._journal.records, sample)
             if found.lead or len(found.tried) == len(looks):

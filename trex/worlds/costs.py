@@ -7,8 +7,10 @@ from trex.worlds.looks import ladder
 
 # CPU seconds of one core; docs/PERFORMANCE.md, render.cpu_s
 CPU_S = {
-    "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41, "reference": 4.59, "clevr": 118.0
+    "analytic": 0.013, "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41,
+    "reference": 4.59, "clevr": 118.0,
 }  # fmt: skip
+BESIDE_S = 0.022  # proposing and scoring one picture (docs/PERFORMANCE.md)
 MAX_INNER = 16
 # Cheap steps for a dear one, from which ratio of their costs on (benchmarks/kernels/KERNELS.md).
 INNER = ((20.0, MAX_INNER), (8.0, 8), (0.0, 4))
@@ -28,7 +30,7 @@ def resolved_spread(query: Query, device: str) -> int:
     0 without a bank, and where the whole bank is judged at the deciding look already.
     """
     search, render = query.search, query.render
-    if not (search.bank and ladder(render.preset)):
+    if not (search.bank and ladder(render)):
         return 0
     if search.spread is not None:
         return search.spread
@@ -58,7 +60,7 @@ def rescores_bank(query: Query, lead: str) -> bool:
     At `sharp`, which costs a third of `reference`, a bank of 1,000 scenes costs as much as 300 deciding pictures: a
     search spent its whole budget on it (reproduce/LOG.md, "At equal CPU time").
     """
-    if lead not in ladder(query.render.preset)[1:]:
+    if lead not in ladder(query.render)[1:]:
         return False
     ratio = _ratio(query, lead)
     return ratio is None or ratio >= LEAST_RATIO
@@ -76,4 +78,5 @@ def _ratio(query: Query, lead: str) -> float | None:
     """How many pictures at the leading look cost as much as one scene at the deciding look; None if not documented."""
     if lead not in CPU_S or query.render.preset not in CPU_S:
         return None
-    return query.render.pictures * CPU_S[query.render.preset] / CPU_S[lead]
+    pictures = query.render.pictures
+    return pictures * (CPU_S[query.render.preset] + BESIDE_S) / (CPU_S[lead] + BESIDE_S)

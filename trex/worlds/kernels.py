@@ -117,7 +117,7 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
             f"{' or '.join(names)}"
         )
     kernel = search.kernel
-    looks = ladder(query.render.preset)
+    looks = ladder(query.render)
     if looks and search.prior_scenes < min(LEAST_SAMPLE, search.bank or 0):
         raise InputError(
             f"search.prior_scenes = {search.prior_scenes}: the random sample of a bank of {search.bank:,} needs at "
@@ -157,7 +157,7 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
             f"search.bank = {search.bank}: a bank holds rendered scenes, but generator {query.generator.name!r} has "
             "no scenes; remove the key"
         )
-    if search.bank and ladder(render.preset) and search.bank < search.prior_scenes:
+    if search.bank and ladder(render) and search.bank < search.prior_scenes:
         raise InputError(
             f"search.prior_scenes = {search.prior_scenes} cannot be chosen from a bank of search.bank = {search.bank}; "
             "raise bank or lower prior_scenes"
@@ -173,7 +173,9 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
             f"search.spread = {search.spread} cannot be chosen from a bank of search.bank = {bank}; raise bank or "
             "lower spread"
         )
-    if bank and not ladder(render.preset):
+    if bank:
+        render = render.model_copy(update={"looks": ladder(render)})
+    if bank and not ladder(render):
         search = search.model_copy(update={"prior_scenes": bank})
     if render.fresh is None and form == "scene":  # a world of vectors has no [render]
         render = render.model_copy(update={"fresh": FRESH if has_noise else 0})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from trex.inference.scoring import Scorer
 from trex.inference.types import Classifier
 from trex.query.schema import RenderSection
+from trex.render.presets import ANALYTIC
 from trex.scenes.noise import noise_draws
 from trex.scenes.scene import Scene
 from trex.scenes.views import view_draws
@@ -14,19 +15,25 @@ from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.latents import Latent, OpenRenderer
 
 DECIDING = ""  # every other look is named by its preset
-# Cheapest first. The first is the bank's; each costs a small part of `reference` (docs/PERFORMANCE.md).
-LADDER = ("sketch", "fast", "coarse", "sharp")
-LADDERS = {"reference": LADDER, "clevr": LADDER, "fake": ("fake-small",)}
+# Cheapest first. The first is the bank's; each costs a small part of the deciding look (docs/PERFORMANCE.md).
+LADDER = (ANALYTIC, "sketch", "fast", "coarse", "sharp")
+LADDERS = {
+    "reference": LADDER, "clevr": LADDER, "sharp": (ANALYTIC,), "coarse": (ANALYTIC,), "fast": (ANALYTIC,),
+    "fake": ("fake-small",),
+}  # fmt: skip
+LADDER_BEFORE = LADDER[1:]  # of runs that do not say which they had
+LADDERS_BEFORE = {"reference": LADDER_BEFORE, "clevr": LADDER_BEFORE, "fake": ("fake-small",)}
 OpenLook = Callable[[str], OpenRenderer[Latent]]
 
 
-def ladder(preset: str) -> tuple[str, ...]:
+def ladder(render: RenderSection) -> tuple[str, ...]:
     """The looks that may lead a search at this deciding look, cheapest first; the first is the bank's.
 
-    Empty for a look that costs little itself: surrogate transitions pay from ten cheap pictures for a dear one on
-    (benchmarks/kernels/KERNELS.md). Its bank is at the deciding look, and there is no second phase.
+    Those that [render] names, or else the preset's. Empty for a look that costs little itself: surrogate transitions
+    pay from ten cheap pictures for a dear one on (benchmarks/kernels/KERNELS.md). Its bank is at the deciding look, and
+    there is no second phase.
     """
-    return LADDERS.get(preset, ())
+    return LADDERS.get(render.preset, ()) if render.looks is None else render.looks
 
 
 def deciding_scorer(

@@ -17,6 +17,7 @@ from trex.inference.types import Classifier, Prior, Proposal, Z
 from trex.query.question import ResolvedQuestion
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection
+from trex.render.presets import ANALYTIC, ANALYTIC_SIZE
 from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
@@ -31,7 +32,8 @@ if TYPE_CHECKING:  # importing torch takes seconds
     from trex.clevr_models.interface.options import ModelOptions
 
 FAKE = "fake"  # as preset: flat colors, no Blender; as model: measures the area of a color, no torch
-FAKE_SIZES = {FAKE: (120, 80), "fake-small": (60, 40)}
+# Presets whose pictures need no Blender and have no render noise, with their sizes.
+WITHOUT_BLENDER = {FAKE: (120, 80), "fake-small": (60, 40), ANALYTIC: ANALYTIC_SIZE}
 
 
 @dataclass(frozen=True)
@@ -143,13 +145,17 @@ def open_renderer(
     section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
 ) -> SceneRenderer:
     """The query's renderer, with this many Blender processes, or the query's own number if None."""
-    if section.preset in FAKE_SIZES:
+    if section.preset in WITHOUT_BLENDER and section.preset != ANALYTIC:
         from trex.render.fake import FakeRenderer
 
-        return FakeRenderer(*FAKE_SIZES[section.preset], vocabulary=vocabulary)
+        return FakeRenderer(*WITHOUT_BLENDER[section.preset], vocabulary=vocabulary)
     from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 
     count = processes if processes is not None else section.processes or default_processes()
+    if section.preset == ANALYTIC:
+        from trex.render.analytic.look import AnalyticRenderer
+
+        return AnalyticRenderer(*ANALYTIC_SIZE, vocabulary, threads=count)
     return BlenderRenderer(section.preset, section.device, vocabulary, count)
 
 
@@ -157,8 +163,8 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
     """Width and height in pixels of a query's pictures."""
     from trex.render.presets import preset_named
 
-    if section.preset in FAKE_SIZES:
-        return FAKE_SIZES[section.preset]
+    if section.preset in WITHOUT_BLENDER:
+        return WITHOUT_BLENDER[section.preset]
     preset = preset_named(section.preset)
     return preset.width, preset.height
 

@@ -67,7 +67,7 @@ def left_out(run: Run) -> list[str]:
 
 def test_it_is_said_that_the_model_is_right_without_the_neighbor(done: Run) -> None:
     n = len(list((done.path / "explanations").glob("*.json")))
-    assert left_out(done) == [f"Without one other object the model is right in {n} of {n}."]
+    assert left_out(done) == [f"Without one other object the model is right in {n} of {n} scenes."]
 
 
 def test_where_no_condition_is_known_the_neighbor_is_not_in_contradiction_to_it(done: Run) -> None:

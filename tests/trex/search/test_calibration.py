@@ -20,7 +20,7 @@ from trex.search.sampling import calibration
 from trex.search.sampling.prior_plan import SAMPLED_LEVEL
 from trex.worlds.costs import CPU_S, inner_steps, rescores_bank
 from trex.worlds.latents import identity
-from trex.worlds.looks import DECIDING, ladder
+from trex.worlds.looks import DECIDING, LADDER
 
 SURROGATE = [*BANK, "search.inner=2", "search.steps=4"]
 
@@ -73,11 +73,11 @@ def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch:
 
     def steps_of(*overrides: str) -> list[int]:
         query = parse_query(QUERY, "test", ["render.preset=reference", *overrides])
-        return [inner_steps(query, look) for look in ladder("reference")]
+        return [inner_steps(query, look) for look in LADDER]
 
-    assert ladder("reference") == ("sketch", "fast", "coarse", "sharp")
-    assert steps_of() == [16, 8, 8, 4] and steps_of("search.inner=7") == [7] * 4
-    assert steps_of("render.noise=8") == steps_of("render.preset=clevr") == [16] * 4
+    assert LADDER == ("analytic", "sketch", "fast", "coarse", "sharp")
+    assert steps_of() == [16, 16, 8, 8, 4] and steps_of("search.inner=7") == [7] * 5
+    assert steps_of("render.noise=8") == steps_of("render.preset=clevr") == [16] * 5
     use_ladder(monkeypatch, SMALL, TINY)
     for name, cost in {"fake": 12.0, SMALL: 1.0}.items():
         monkeypatch.setitem(CPU_S, name, cost)
@@ -116,7 +116,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
 ) -> None:
     """Planted bug: `sharp` scored 1,000 scenes before the first step, which took a search's whole budget."""
     query = parse_query(QUERY, "test", ["render.preset=reference"])
-    assert [rescores_bank(query, look) for look in ladder("reference")] == [False, True, True, False]
+    assert [rescores_bank(query, look) for look in LADDER] == [False, True, True, True, False]
     use_ladder(monkeypatch, TINY, SMALL)
     for name, cost in {"fake": 3.0, SMALL: 1.0}.items():
         monkeypatch.setitem(CPU_S, name, cost)
@@ -137,7 +137,7 @@ def test_if_no_look_passes_every_step_is_at_the_deciding_look_and_the_report_say
     from trex.worlds import world
 
     use_ladder(monkeypatch, *names)
-    monkeypatch.setitem(world.FAKE_SIZES, TINY + "-too", (3, 2))
+    monkeypatch.setitem(world.WITHOUT_BLENDER, TINY + "-too", (3, 2))
     done = run(tmp_path, SURROGATE)
     assert looked(done) == dict.fromkeys(names, False) and lead(done) == DECIDING
     assert not any(record.figures for record in records(done))

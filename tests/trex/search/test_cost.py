@@ -14,9 +14,9 @@ from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
 from trex.search.cost import cpu_s_of
 from trex.search.render_speed import has_known_cost
 from trex.worlds.costs import CPU_S
-from trex.worlds.looks import ladder
+from trex.worlds.looks import LADDER
 
-LOOKS = ladder("reference")
+LOOKS = LADDER
 
 
 def query(*overrides: str) -> Query:

@@ -258,7 +258,8 @@ def automatic(*overrides: str, device: str = "cpu") -> int:
 
 def test_as_many_are_spread_as_cost_little() -> None:
     """500 pictures at `reference` take 19 minutes of two cores, and the bank of a cheap look is judged whole."""
-    assert automatic() == automatic("render.preset=clevr") == automatic("render.preset=fast") == 0
+    assert automatic() == automatic("render.preset=clevr") == automatic("render.preset=sketch") == 0
+    assert automatic("render.preset=fast") == 500 and automatic("render.preset=fast", "render.looks=[]") == 0
     assert automatic(device="optix") == ON_GPU == 1000 == automatic("search.bank=5000", device="cuda")
     assert (
         automatic("search.bank=300", device="cuda") == 300 and automatic("search.bank=0", device="cuda") == 0

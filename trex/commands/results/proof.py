@@ -73,11 +73,11 @@ def _check_whole(source: QuerySource) -> None:
     """InputError if a model would choose which prior scenes are judged: those of two models could not be compared."""
     found = source.plan().query
     bank = found.search.bank or 0
-    if ladder(found.render.preset) and bank > found.search.prior_scenes:
+    if ladder(found.render) and bank > found.search.prior_scenes:
         raise InputError(
             f"{source.path}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so "
             "their prior scenes could not be compared; give --set search.bank=0, --set search.prior_scenes="
-            f"{bank}, or --set render.preset=fast"
+            f"{bank}, or --set render.looks=[]"
         )
 
 

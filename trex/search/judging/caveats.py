@@ -60,7 +60,7 @@ def spread_remarks(manifest: Manifest, sample: PriorSample) -> tuple[str, ...]:
     """
     query, selection = manifest.query, sample.selection
     m = min(ON_CPU, query.search.bank or 0)
-    if manifest.facts.spread != 0 or not ladder(query.render.preset) or not m:
+    if manifest.facts.spread != 0 or not ladder(query.render) or not m:
         return ()
     seconds = spread_s(query, m)
     hits = np.array([float(manifest.target.is_hit(draw.state.log_probs)) for draw in sample.draws])

@@ -34,7 +34,7 @@ def most_pictures(query: Query) -> MostPictures:
     All fresh noise draws are counted for `stop_when_found` hits; a sample of the prior may hold more, and without it
     there is no bound.
     """
-    search, looks = query.search, ladder(query.render.preset)
+    search, looks = query.search, ladder(query.render)
     steps = search.chains * search.steps
     further = steps if search.further is None else search.further
     fresh = (query.render.fresh or 0) * query.render.pictures * TRIES * search.stop_when_found

@@ -91,4 +91,4 @@ def calibration_of(
     weights = log_weights(bank_draws(records))
     bank = weights[sample.selection.members]
     places = calibration_places(query.search.seed, sample)
-    return places, read_calibration(records, ladder(query.render.preset), places, sample, bank)
+    return places, read_calibration(records, ladder(query.render), places, sample, bank)

@@ -29,7 +29,7 @@ from trex.worlds.latents import OpenRenderer
 from trex.worlds.looks import Looks, deciding_scorer
 from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
-    FAKE,
+    WITHOUT_BLENDER,
     OpenWorld,
     Plan,
     World,
@@ -51,7 +51,7 @@ def plan_scenes(world: World[Scene], query: Query, query_dir: Path) -> Plan:
     question = resolve_question(query, vocabulary)
     prior = make_prior(query, vocabulary, question)
     _check_render(query.render)
-    resolved = check_search(query, "scene", has_noise=query.render.preset != FAKE)
+    resolved = check_search(query, "scene", has_noise=query.render.preset not in WITHOUT_BLENDER)
     check_gradients(resolved, "scene", has_gradients=False)
     resolved = with_server(resolved)
     model = open_model(resolved.model.name, resolved.model.options)
@@ -148,8 +148,14 @@ def _check_render(section: RenderSection) -> None:
     from trex.render.presets import preset_named
 
     check_device(section.device)
-    if section.preset != FAKE:
-        preset_named(section.preset)
+    for name in (section.preset, *(section.looks or ())):
+        if name not in WITHOUT_BLENDER:
+            preset_named(name)
+    looks = section.looks or ()
+    if section.preset in looks or len(set(looks)) < len(looks):
+        raise InputError(
+            f"render.looks = {list(looks)}: cheaper looks than render.preset = {section.preset!r}, each once"
+        )
 
 
 def _shape_hashes(vocabulary: Vocabulary) -> dict[str, str]:

@@ -73,7 +73,7 @@ def test_the_looks_of_a_calibration_are_not_mixed_up(tmp_path: Path, monkeypatch
     use_ladder(monkeypatch, TINY, TINY + "-too", SMALL)
     from trex.worlds import world
 
-    monkeypatch.setitem(world.FAKE_SIZES, TINY + "-too", (6, 4))
+    monkeypatch.setitem(world.WITHOUT_BLENDER, TINY + "-too", (6, 4))
     whole = draws(run(tmp_path, SEARCHES["surrogate"], "whole").folder)
     assert b'"phase":"calibration","chain":1' in whole
     assert farmed(tmp_path, SEARCHES["surrogate"], 0) == whole
