@@ -164,6 +164,9 @@ def rate_words(rate: Proportion, many: str) -> str:
         return f"less than {rate.ceiling} of random {many} ({none}; 95%)"
     if spread and likely and not spread.hits:
         low, high = map(percent, rate.interval)
+        if low.startswith("<"):  # says nothing
+            likely_words = f"{likely.hits} of {likely.of} likely ones"
+            return f"at most {high} of random {many} ({likely_words}, none of {spread.of} spread evenly; 95%)"
         return (
             f"at least {low} of random {many} (95%, from {likely.of} likely ones); of {spread.of} spread evenly none "
             f"does, so it is at most {high}"

@@ -323,6 +323,9 @@ def test_each_part_of_the_sample_says_what_it_shows() -> None:
         "at least 0.3% of random scenes (95%, from 100 likely ones); of 512 spread evenly none does, so it is at most "
         "0.74%"
     )
+    assert rate_words(sampled(1, 0.001, 1.0, 2e-5, 0.0089, likely=Part(1, 96), spread=none), "scenes") == (
+        "at most 0.89% of random scenes (1 of 96 likely ones, none of 512 spread evenly; 95%)"
+    )
     assert rate_words(sampled(0, 0.0, np.inf, 0.0, 0.0074, likely=Part(0, 100), spread=none), "scenes") == (
         "less than 0.74% of random scenes (none of 100 likely ones or of 512 spread evenly; 95%)"
     )
