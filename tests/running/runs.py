@@ -69,11 +69,12 @@ SEARCHES = {
     "surrogate": [*BANK, "search.inner=3"],
     "spread": [
         *BANK,
+        "search.bank=300",
         "search.prior_scenes=14",
         "search.further=0",
         "search.inner=3",
-        "search.bank_seed=3",
-        "search.spread=40",
+        "search.bank_seed=9",
+        "search.spread=60",
     ],
     "fragile": ["answer=3", "render.noise=2", "render.fresh=1"],
     "noise draws": ["answer=1", "search.prior_scenes=40", "render.fresh=7"],
@@ -85,7 +86,7 @@ def without_reports() -> Iterator[None]:
     """Runs whose draws and results alone matter: no report is made, and nothing waits for the disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
-        patch.setattr(conclude, "write_report", lambda folder, *_: folder.path / "report.html")
+        patch.setattr(conclude, "write_report", lambda folder, *_, **__: folder.path / "report.html")
         yield
 
 

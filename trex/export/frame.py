@@ -10,7 +10,7 @@ import numpy as np
 from trex.foundation.extensions import import_extra
 from trex.foundation.json_fields import Json
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, FRESH, NOISE, Record
+from trex.runs.record import BANK, CALIBRATION, FRESH, LIKELY, NOISE, Record
 
 if TYPE_CHECKING:
     import pandas
@@ -19,18 +19,20 @@ STEP = ("phase", "chain", "index", "is_accepted", "is_rendered")
 ANSWER = ("is_hit", "confidence", "answer")
 REPEATED = (
     BANK,
+    LIKELY,
     CALIBRATION,
     NOISE,
     FRESH,
-)  # phases that score a scene again, at another look or under other noise
+)  # phases that score a scene again, at another look or under other noise, or in the sample
 WEIGHT = ("log_prior", "log_weight", "log_accept_ratio", "picture")
 
 
 def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFrame:
     """A row for each prior draw and each proposal of a chain, in the order of the search.
 
-    Scenes of a bank at its cheap look, calibration draws and hits under fresh noise draws have no row: they score
-    prior draws and proposals once more, and hits would count two or three times. `Run.records` has them.
+    Scenes of a bank at its cheap look, its likeliest ones before the sample, calibration draws and hits under fresh
+    noise draws have no row: they score prior draws and proposals once more, and hits would count two or three times.
+    `Run.records` has them.
     Columns: STEP, ANSWER and WEIGHT, then "p(ANSWER)" for each of the model's K answers. A proposal that was not
     rendered has NaN probabilities and confidence, and the answer "". `log_prior` and `log_weight` are natural
     logarithms. InputError without the extra `arviz`.

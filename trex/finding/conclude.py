@@ -82,8 +82,8 @@ class Outcome:
         return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])
 
 
-def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
-    """Write the results and the report of the draws so far."""
+def conclude_run(folder: RunFolder, records: Sequence[Record], *, reloads: bool = False) -> Outcome:
+    """Write the results and the report of the draws so far; with `reloads`, the report reloads itself."""
     results = explained_results(folder, records)
     holds = holds_of(folder, results.found[:MAX_LARGE])
     first = first_screen(
@@ -91,7 +91,7 @@ def conclude_run(folder: RunFolder, records: Sequence[Record]) -> Outcome:
     )
     folder.write(FINDINGS, to_json(results, {"finding": first.document(), "holds": holds.document()}))
     files = _write_found_scenes(folder, results.found)
-    report = write_report(folder, results, files)
+    report = write_report(folder, results, files, reloads=reloads)
     return Outcome(folder.path, folder.manifest, results, report, first)
 
 

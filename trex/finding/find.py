@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.examine import After, examined
+from trex.finding.growing import GrowingPage
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.inference.statistics.staying import PRIOR_DEVIATION
@@ -71,7 +72,7 @@ def find_query(
             for note in plan.notes:
                 progress.note(note)
             try:
-                done = run_to_end(InProcess(world, folder), folder, progress)
+                done = run_to_end(InProcess(world, folder), folder, progress, goes_on=after is not None)
             except InputError:  # the renderer rejects the query: without a draw, there is no run
                 if folder.draws.stat().st_size == 0:
                     shutil.rmtree(run_dir, ignore_errors=True)
@@ -93,17 +94,21 @@ def resume(path: Path, progress: Watcher, on_begin: OnBegin, after: After | None
             for note in world.plan.notes:
                 progress.note(note)
             restore_pictures(folder, world, records)
-            done = run_to_end(InProcess(world, folder), folder, progress)
+            done = run_to_end(InProcess(world, folder), folder, progress, goes_on=after is not None)
             return examined(folder, world, done, after)
 
 
-def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher) -> Outcome:
-    """Run the search of an open run folder on this engine to its end: draws, results, report."""
+def run_to_end(engine: Engine, folder: RunFolder, progress: Watcher, *, goes_on: bool = False) -> Outcome:
+    """Run the search of an open run folder on this engine to its end: draws, results, report.
+
+    The report is there from the first find on. `goes_on` if it is written once more after this.
+    """
     with Journal(folder) as journal:
+        page = GrowingPage(folder, journal, progress)
         with session(folder.path, journal), measured(folder.manifest.query, journal):
-            Search(folder, engine, journal, progress).run()
+            Search(folder, engine, journal, page).run()
         folder.write(FINISHED, f"{len(journal.records)} draws\n")
-        return conclude_run(folder, journal.records)
+        return conclude_run(folder, journal.records, reloads=goes_on)
 
 
 def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manifest:

@@ -17,12 +17,18 @@ from trex.runs.folder import REPORT, RunFolder
 from trex.search.results import Results
 
 
-def write_report(folder: RunFolder, results: Results, files: Mapping[str, str]) -> Path:
-    """Write the report of a run; return its path. `files` maps further files with the hits to their descriptions."""
+def write_report(
+    folder: RunFolder, results: Results, files: Mapping[str, str], *, reloads: bool = False
+) -> Path:
+    """Write the report of a run; return its path. `files` maps further files with the hits to their descriptions.
+
+    With `reloads`, the page reloads itself, as it will be written again.
+    """
     context = ReportContext(folder, results, files)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
         "run": context,
+        "reloads": reloads,
         "sections": section_pages(context),
         "gallery": gallery,
         "glossary": WORDS,

@@ -18,13 +18,13 @@ from trex.worlds.latents import Latent, from_fields, to_fields
 
 PRIOR, CHAIN, CONTROL = "prior", "chain", "control"
 CONTROLS = (CONTROL, "control-2")  # the levels of the positive control, easiest first
-BANK, CALIBRATION, SPREAD = "bank", "calibration", "spread"
+BANK, LIKELY, CALIBRATION, SPREAD = "bank", "likely", "calibration", "spread"
 NOISE = "noise"  # fresh noise draws of hits, one record each
 FRESH = "fresh"  # of earlier versions: the mean over all fresh noise draws of a hit
-RANDOM = (PRIOR, SPREAD)  # phases of random scenes at the deciding look
+RANDOM = (LIKELY, PRIOR, SPREAD)  # phases of random scenes at the deciding look
 INDEPENDENT = (BANK, CALIBRATION, *RANDOM, NOISE, FRESH)  # phases whose draws are no steps of chains
 # In the order of a search; the noise draws of any hit may follow it.
-PHASES = (BANK, PRIOR, CALIBRATION, CHAIN, *CONTROLS, SPREAD)
+PHASES = (BANK, LIKELY, PRIOR, CALIBRATION, CHAIN, *CONTROLS, SPREAD)
 Key = tuple[str, int, int]
 
 
@@ -32,17 +32,18 @@ Key = tuple[str, int, int]
 class Record:
     """A prior draw, or one step of a chain: the proposed latent, its score, and whether the chain accepted it.
 
-    Phase "bank": a prior scene at the cheapest look. "prior": one at the deciding look. "calibration": one of those
-    at a look that may lead the chains. "control" and "control-2": chains toward easier targets. "spread": a member of
-    the bank's spread sample at the deciding look. "noise": a hit with a noise seed that no search has seen; in runs of
-    earlier versions "fresh": a hit as it was, with the mean over `render.fresh` such seeds. `chain` is -1 for all draws
-    that are no step of a chain; `rank` is the look's place in the ladder, of a bank or calibration. A chain starts at a
-    prior draw; a rejected step repeats the state. `log_probs` is empty if the latent is invalid (`log_prior` is -inf)
-    or unchanged, and therefore not rendered. `visible` counts each object's pixels in the renderer's own index pass,
-    at the look's size; it is empty without objects. `picture` is the content hash of a saved picture, or "". `rng` is
-    the chain's random state after the step, `figures` the kernel's numbers about its trajectory, if it makes any; two
-    of them matter elsewhere: with `resampled`, the step copied a state and its score from another chain, and with
-    `is_warmup`, the draw is none of the target's.
+    Phase "bank": a prior scene at the cheapest look. "likely": one that this look finds among the likeliest, at the
+    deciding look, before the sample is rendered. "prior": one of the sample at the deciding look. "calibration":
+    one of those at a look that may lead the chains. "control" and "control-2": chains toward easier targets.
+    "spread": a member of the bank's spread sample at the deciding look. "noise": a hit with a noise seed that no
+    search has seen; in runs of earlier versions "fresh": a hit as it was, with the mean over `render.fresh` such
+    seeds. `chain` is -1 for all draws that are no step of a chain; `rank` is the look's place in the ladder, of a
+    bank or calibration. A chain starts at a prior draw; a rejected step repeats the state. `log_probs` is empty if
+    the latent is invalid (`log_prior` is -inf) or unchanged, and therefore not rendered. `visible` counts each
+    object's pixels in the renderer's own index pass, at the look's size; it is empty without objects. `picture` is
+    the content hash of a saved picture, or "". `rng` is the chain's random state after the step, `figures` the
+    kernel's numbers about its trajectory, if it makes any; two of them matter elsewhere: with `resampled`, the step
+    copied a state and its score from another chain, and with `is_warmup`, the draw is none of the target's.
     """
 
     phase: str

@@ -15,7 +15,7 @@ from trex.inference.types import Floats
 from trex.pages.notebook_html import hit_html
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
-from trex.runs.record import CHAIN, CONTROLS, RANDOM, SPREAD, Record
+from trex.runs.record import CHAIN, CONTROLS, LIKELY, RANDOM, SPREAD, Record
 from trex.scenes.scene import Scene
 from trex.search.hits import Hits, NoiseDraws
 from trex.worlds.latents import SCENES, VECTORS, form_of
@@ -80,7 +80,8 @@ class Hit:
         record = self.record
         if record.phase in RANDOM:
             name = f"{self.manifest.world.noun.one} {record.index}"
-            return f"{name} of the spread sample" if record.phase == SPREAD else f"prior {name}"
+            of = {SPREAD: f"{name} of the spread sample", LIKELY: f"{name} of the likeliest in the bank"}
+            return of.get(record.phase, f"prior {name}")
         name = "chain" if record.phase == CHAIN else "control chain"
         return f"{name} {record.chain}, step {record.index}" + (
             "" if record.is_accepted else ", proposed only"

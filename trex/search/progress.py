@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PHASES = {
     "bank": "bank",
+    "likely": "likeliest scenes",
     "prior": "prior scenes",
     "calibration": "calibration of looks",
     "chain": "chains",

@@ -16,7 +16,7 @@ from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.verdict import Conclusion, conclude
 from trex.inference.types import Draw, State
 from trex.runs.manifest import Manifest
-from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, PRIOR, RANDOM, Record
+from trex.runs.record import BANK, CALIBRATION, CHAIN, CONTROLS, LIKELY, PRIOR, RANDOM, Record
 from trex.runs.replay import chain_draws
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
@@ -217,6 +217,8 @@ def _lineage(
         line = int(record.figures.get("line", record.chain))  # where a resampled particle descends from
         sources.append((record.phase, record.index if is_prior else line))
         begin = (record.phase, record.index) if is_prior else (PRIOR, index[begun[record.phase][line]])
+        if record.phase == LIKELY and identity(record.z) in index:  # the sample's draw, rendered before it
+            begin = (PRIOR, index[identity(record.z)])
         origins.append(begin)
     return sources, origins
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
 from trex.inference.chains import Checkpoint
 from trex.inference.statistics.control import Control
 from trex.inference.statistics.gate import LEAST_SCENES
@@ -23,6 +25,7 @@ from trex.runs.record import (
     CHAIN,
     CONTROLS,
     FRESH,
+    LIKELY,
     NOISE,
     PHASES,
     PRIOR,
@@ -42,8 +45,15 @@ from trex.search.sampling.decisions import (
     control_starts,
     controls_of,
 )
-from trex.search.sampling.prior_plan import PriorPlan, last_plan, prior_plan, rescored_plan
-from trex.search.sampling.prior_sample import PriorSample
+from trex.search.sampling.prior_plan import (
+    LIKELIEST,
+    PriorPlan,
+    bank_draws,
+    last_plan,
+    prior_plan,
+    rescored_plan,
+)
+from trex.search.sampling.prior_sample import PriorSample, log_weights
 from trex.worlds.costs import rescores_bank
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent
@@ -79,6 +89,7 @@ class Search:
         looks = ladder(self._query.render)
         if options.bank and looks:
             self._draw(Independent(BANK, looks[0], seed=options.bank_seed, is_banked=True), options.bank)
+            self._likely()
         sample = self._prior(prior_plan(self._journal.records, self._target, options))
         if self._is_done(sample):
             return
@@ -92,6 +103,21 @@ class Search:
         self._chains(CHAIN, self._target, begin, lead, lambda _: self._has_enough())
         if options.control:
             self._control(sample, lead)
+
+    def _likely(self) -> None:
+        """The likeliest scenes of the bank first, so that what is found is told early.
+
+        The sample holds them too, with recorded probabilities; these draws count for no rate.
+        """
+        if self._journal.of(PRIOR) and not self._journal.of(LIKELY):
+            return  # a run of before there was this phase
+        bank = bank_draws(self._journal.records)
+        members = np.argsort(-log_weights(bank), kind="stable")[:LIKELIEST].tolist()
+        zs = {index: bank[member].z for index, member in enumerate(members)}
+        self._found = self._enter(LIKELY, len(zs))
+        self._draw(Independent(LIKELY, seed=self._options.bank_seed, zs=zs, is_banked=True), len(zs))
+        self._check_fresh()
+        self._show(LIKELY, len(zs), len(zs))
 
     def _spread(self) -> None:
         """The spread sample of the world at the deciding look, for the rate; its hits are checked as any."""

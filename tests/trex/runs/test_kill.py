@@ -97,9 +97,9 @@ def test_the_searches_end_in_the_phases_they_are_meant_to(tmp_path: Path) -> Non
     assert phases["chains"] == phases["stops when found"] == ["prior", "chain"]
     assert phases["common"] == ["prior"] and kept["common"].how_often.is_common
     assert phases["control"] == ["prior", "chain", "control"]
-    assert phases["bank"][:4] == ["bank", "prior", "noise", "chain"]
+    assert phases["bank"][:5] == ["bank", "likely", "noise", "prior", "chain"]
     assert phases["bank"].count("noise") > 1  # between rounds too
-    assert phases["second sample"] == ["bank", "prior", "noise", "prior", "noise"]
+    assert phases["second sample"] == ["bank", "likely", "noise", "prior", "noise", "prior", "noise"]
     assert phases["surrogate"].count("noise") > 1 and kept["surrogate"].calibration is not None
     assert kept["surrogate"].calibration.lead == "fake-small" and kept["surrogate"].cheap > 60
     assert phases["spread"][-2:] == ["spread", "noise"], "its hits are checked, too"

@@ -45,7 +45,7 @@ from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import BANK as BANK_PHASE
-from trex.runs.record import NOISE, PRIOR, SPREAD, Record
+from trex.runs.record import LIKELY, NOISE, PRIOR, SPREAD, Record
 from trex.scenes.scene import Scene
 from trex.search.judging.caveats import spread_remarks
 from trex.search.results import read_results
@@ -164,7 +164,7 @@ def test_hits_of_the_spread_sample_count_once_they_survive(tmp_path: Path) -> No
 
 def test_a_search_that_has_found_enough_spreads_too(tmp_path: Path) -> None:
     done = run(tmp_path, [*SPREADING, "search.stop_when_found=1"])
-    assert {row.phase for row in rows(done)} == {BANK_PHASE, PRIOR, NOISE, SPREAD}
+    assert {row.phase for row in rows(done)} == {BANK_PHASE, LIKELY, PRIOR, NOISE, SPREAD}
     assert judged(done) >= spread_of(done)
 
 

@@ -10,7 +10,7 @@ from trex.inference.statistics.control import MASSES
 from trex.query.schema import Query
 from trex.search.hits import TRIES
 from trex.search.sampling.calibration import SCENES
-from trex.search.sampling.prior_plan import GROWTH
+from trex.search.sampling.prior_plan import GROWTH, LIKELIEST
 from trex.worlds.costs import CPU_S, MAX_INNER, inner_steps, rescores_bank, resolved_spread
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.looks import ladder
@@ -53,7 +53,7 @@ def most_pictures(query: Query) -> MostPictures:
     )
     cheap = scored * search.bank + calibration + inner
     return MostPictures(
-        (prior + steps) * query.render.pictures + fresh,
+        (min(LIKELIEST, search.bank) + prior + steps) * query.render.pictures + fresh,
         cheap,
         control,
         len(MASSES) * inner if search.control else 0,

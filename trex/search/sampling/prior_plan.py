@@ -33,6 +33,7 @@ from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import Latent
 
 LEVEL = 0.95
+LIKELIEST = 16  # scenes of a bank that are rendered before its sample, which holds them too
 # Of each sample of a bank that may be the one reported: a bank has two samples, and two more if another look may choose
 # from it. Simulated (benchmarks/rates.py), whichever is reported covers with 95%.
 SAMPLED_LEVEL = 0.9625
