@@ -117,7 +117,7 @@ class InProcess:
     def draws(self, what: Independent, indices: range, most: int) -> Iterator[Sequence[Record]]:
         """Yield the draws, one render batch for each batch; the pictures of a bank come from there."""
         scorer = self.world.scorer_at(what.look)
-        if not what.is_banked or what.look == ANALYTIC:  # shaded anew faster than read
+        if not what.is_banked or what.look == ANALYTIC:  # 13 ms each: not worth the disk
             yield from self._draws(what, indices, scorer)
             return
         is_optional = what.zs is not None  # the search does not need to keep them
