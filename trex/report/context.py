@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -57,12 +57,15 @@ KIND_WORDS = {
     CONTROL: "of the control",
 }
 
+NOT_YET = "That is said when the search has ended: what was found first is no fair sample."
+
 
 @dataclass(frozen=True)
 class ReportContext:
     """The run of a report; files besides its draws are read once, when a section first needs them.
 
-    `files` maps further files with the hits to their descriptions.
+    `files` maps further files with the hits to their descriptions. While the page is growing, it states no rate: it is
+    written when something is found, so what it would count by then is not a fair sample.
     """
 
     per_page: ClassVar[int] = PER_PAGE
@@ -71,6 +74,7 @@ class ReportContext:
     folder: RunFolder
     results: Results
     files: Mapping[str, str] = field(default_factory=dict)
+    is_growing: bool = False
 
     @property
     def manifest(self) -> Manifest:
@@ -160,7 +164,8 @@ class ReportContext:
     def first(self) -> FirstScreen:
         """What a person reads first."""
         place = self.folder.path
-        return first_screen(self.manifest, self.results, place, self.holds, self.traces, self.explanations)
+        first = first_screen(self.manifest, self.results, place, self.holds, self.traces, self.explanations)
+        return replace(first, how_often=NOT_YET) if self.is_growing else first
 
     @cached_property
     def holds(self) -> Holds:

@@ -24,7 +24,7 @@ def write_report(
 
     With `reloads`, the page reloads itself, as it will be written again.
     """
-    context = ReportContext(folder, results, files)
+    context = ReportContext(folder, results, files, is_growing=reloads and not folder.is_finished)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     values: dict[str, object] = {
         "run": context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,6 +114,8 @@ def read_results(
     doubts = trajectories.doubts if trajectories else ()
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
+    if found.hits:  # the best of all draws, those too that the sample does not hold
+        conclusion = replace(conclusion, best=max(conclusion.best, found.best))
     steps = [record for record in records if record.phase == CHAIN and not record.is_copy]
     return Results(
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),

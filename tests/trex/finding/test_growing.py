@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 from tests.running.runs import BANK, draws, go_on, leave_draws, run, seal_draws
 from trex.finding import growing
 from trex.finding.find import GrowingPage
+from trex.report.context import NOT_YET
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.journal import Journal
 from trex.runs.record import BANK as BANK_PHASE
 from trex.runs.record import LIKELY, PRIOR, Record
 from trex.search.progress import Silent, Status
+from trex.search.results import read_results
 from trex.search.sampling.prior_plan import LIKELIEST
 from trex.worlds.latents import identity
 
@@ -104,5 +107,22 @@ def test_a_page_of_a_search_says_that_it_grows(tmp_path: Path) -> None:
         GrowingPage(folder, journal, Silent(), clock=lambda: next(seconds)).update(status(1))
         assert len(journal.records) == len(rows)
     text = (done.folder / "report.html").read_text()
-    assert '<meta http-equiv="refresh"' in text and "shows the draws so far and reloads itself" in text
-    assert '<meta http-equiv="refresh"' not in go_on(done.folder).report.read_text()
+    assert '<meta http-equiv="refresh"' in text and "what it has found so far and reloads itself" in text
+    again = go_on(done.folder).report.read_text()
+    assert '<meta http-equiv="refresh"' not in again
+    for words in ("How often, ", "Also in <code>", "What may be said"):
+        assert words in again and words not in text, f"{words!r} waits for the end of the search"
+    assert NOT_YET in text and NOT_YET not in again
+
+
+def test_the_best_confidence_is_that_of_all_draws(tmp_path: Path) -> None:
+    """Planted bug: the likeliest scenes that the sample does not hold were left out."""
+    done = run(tmp_path, FINDING)
+    assert done.results.conclusion.best >= max(hit.confidence for hit in done.results.found)
+    target, rows = done.manifest.target, rows_of(done.folder)
+    likely = max(target.confidence(row.log_probs) for row in rows if row.phase == LIKELY)
+    hits = [row for row in rows if row.phase == PRIOR and target.is_hit(row.log_probs)]
+    worse = min(hits, key=lambda row: target.confidence(row.log_probs))
+    begun = [row for row in rows if row.phase in (BANK_PHASE, LIKELY)] + [replace(worse, index=0)]
+    conclusion = read_results(done.manifest, begun).conclusion
+    assert conclusion.best == likely > target.confidence(worse.log_probs)
