@@ -49,6 +49,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@echo "installing into $(VENV): about $(if $(filter cpu,$(TORCH)),2.4,6) GB (docs/INSTALL.md)" >&2
 	$(if $(filter cpu,$(TORCH)),$(INSTALL) torch --index-url https://download.pytorch.org/whl/cpu)
 	$(INSTALL) -e .
+	-$(BIN)/trex doctor
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base

@@ -89,10 +89,11 @@ def _read(folder: RunFolder) -> StoredFamilies | None:
     return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
 
 
-def known_parts(folder: RunFolder) -> tuple[int, int]:
-    """How many traces and how many explanations a run has: what its families are made from."""
-    traces = read_traces(folder)
-    return len(traces.hits) + len(traces.others), len(read_explanations(folder))
+def known_parts(folder: RunFolder, found: Sequence[Hit]) -> tuple[int, int]:
+    """How many traces and how many failures of these hits a run knows: what its families are made from."""
+    traces, explanations = read_traces(folder), read_explanations(folder)
+    failures = [_failure(hit, traces, explanations) for hit in found]
+    return len(traces.hits) + len(traces.others), len(failures) - failures.count(None)
 
 
 def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -> Results:

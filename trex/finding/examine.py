@@ -101,9 +101,9 @@ def _explain(folder: RunFolder, world: OpenWorld, results: Results, after: After
         explain_open(folder, LEFT_OUT, progress, lambda: nullcontext(world))
 
     for part in (trace, leave_out):  # if the second is stopped, the first is on the page
-        before = known_parts(folder)
+        before = known_parts(folder, results.found)
         part()
-        if known_parts(folder) != before or not (folder.path / FAMILIES).exists():
+        if known_parts(folder, results.found) != before or not (folder.path / FAMILIES).exists():
             describe(folder, run_draws(folder), progress)
 
 
