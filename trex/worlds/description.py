@@ -60,9 +60,13 @@ ProbeProbabilities = Annotated[
 
 
 class Provenance(Section):
-    """Names and hashes that the draws depend on; a run can be resumed only if all of them are unchanged."""
+    """Names and hashes that the draws depend on; a run can be resumed only if all of them are unchanged.
+
+    `leader` is the key of the analytic look where it leads; "" where it does not, and in runs of before.
+    """
 
     model: str
     probe_probabilities: ProbeProbabilities = ()
     renderer: str
+    leader: str = ""
     shapes: dict[str, str] = Field(default_factory=dict)

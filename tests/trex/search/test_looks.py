@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.running.runs import BANK, change_manifest, draws, go_on, leave_draws, run
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
+from trex.render.analytic import look
+from trex.render.analytic.look import shipped_weights
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
 from trex.runs.record import BANK as BANK_PHASE
@@ -87,6 +89,23 @@ def test_a_search_decides_at_the_shaded_look_without_blender(tmp_path: Path) -> 
     query = done.manifest.query
     assert (query.search.bank, query.render.fresh, done.manifest.facts.size) == (0, 0, (240, 160))
     assert done.manifest.made.renderer.startswith("analytic v")
+
+
+def test_a_run_is_not_resumed_with_other_weights_of_the_shaded_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: weights that are fitted anew led the rest of a run, as only the deciding look's key was compared."""
+    done = run(tmp_path, SHADED)
+    whole = draws(done.folder)
+    leave_draws(done.folder, b"".join(whole.splitlines(keepends=True)[:70]))
+    with monkeypatch.context() as other:
+        other.setattr(look, "shipped_weights", lambda: 1.01 * shipped_weights())
+        with pytest.raises(RunError, match="the analytic look was analytic v1 240x160 weights="):
+            go_on(done.folder)
+    change_manifest(
+        done.folder, lambda data: data["made"].pop("leader")
+    )  # a run of before says nothing of it
+    assert draws(go_on(done.folder).folder) == whole
 
 
 def test_work_ahead_keeps_its_order_and_ends_with_its_user() -> None:

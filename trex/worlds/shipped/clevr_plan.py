@@ -16,6 +16,7 @@ from trex.query.question import ResolvedQuestion, named_answers, resolve_questio
 from trex.query.schema import Query, RenderSection, SceneSection
 from trex.query.shape_cards import read_card
 from trex.query.target import make_target
+from trex.render.presets import ANALYTIC
 from trex.scenes.prior import ScenePrior, draw_positions
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.wrong_answer import WrongAnswer
@@ -26,7 +27,7 @@ from trex.worlds.description import Outline, Provenance
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, probe_probabilities_of
 from trex.worlds.kernels import check_gradients, check_search, make_proposal
 from trex.worlds.latents import OpenRenderer
-from trex.worlds.looks import Looks, deciding_scorer
+from trex.worlds.looks import Looks, deciding_scorer, ladder
 from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
     WITHOUT_BLENDER,
@@ -131,6 +132,9 @@ def open_scenes(plan: Plan) -> OpenWorld:
         model=model_fingerprint(plan.model_name, plan.bound),
         probe_probabilities=probe_probabilities_of(plan.bound),
         renderer=renderer.key,
+        leader=_open_look(plan, ANALYTIC).key
+        if query.search.bank and ANALYTIC in ladder(query.render)
+        else "",
         shapes=dict(plan.shapes()),
     )
     scorer = deciding_scorer(query.render, renderer, plan.bound, prior.vocabulary)
