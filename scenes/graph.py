@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from trex.scenes.properties import RADIUS
 from trex.scenes.relations import related
 from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, SceneObject
 from trex.scenes.validity import BEHIND
-from trex.scenes.visibility import id_map
+from trex.scenes.visibility import id_map, id_map_and_windows
 from trex.scenes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -39,17 +39,16 @@ class Facts:
 
 
 def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
-    """The facts of a scene; takes an id map of the scene and one of each object (some 2 ms each).
+    """The facts of a scene; takes an id map of the scene, some 4 ms.
 
     An object's visible share is that of the pixels that it would have alone.
     """
-    whole = id_map(scene, vocabulary)
+    whole, windows = id_map_and_windows(scene, vocabulary)
     shares, hiders = [], list[int | None]()
-    for index, item in enumerate(scene.objects):
-        alone = id_map(replace(scene, objects=(item,)), vocabulary) > 0
-        ids, counts = np.unique(whole[alone], return_counts=True)
-        shown = {int(number) - 1: int(count) for number, count in zip(ids, counts, strict=True)}
-        shares.append(shown.pop(index, 0) / max(1, int(alone.sum())))
+    for index, ids in enumerate(windows):
+        counts = np.bincount(ids, minlength=1).tolist()
+        shown = {number - 1: count for number, count in enumerate(counts) if count}
+        shares.append(shown.pop(index, 0) / max(1, ids.size))
         hiders.append(max(shown, key=lambda other: (shown[other], -other)) if shown else None)
     return Facts(scene, tuple(shares), tuple(hiders), _meeting(whole, len(scene.objects)))
 

@@ -27,21 +27,32 @@ def id_map(
     scene: Scene, vocabulary: Vocabulary, width: int = WIDTH_PX, height: int = HEIGHT_PX
 ) -> NDArray[np.uint8]:
     """The id map (height, width): 0 for background, i + 1 for object i."""
+    return id_map_and_windows(scene, vocabulary, width, height)[0]
+
+
+def id_map_and_windows(
+    scene: Scene, vocabulary: Vocabulary, width: int = WIDTH_PX, height: int = HEIGHT_PX
+) -> tuple[NDArray[np.uint8], list[NDArray[np.uint8]]]:
+    """The id map, and of each object the ids (k,) that the map has at the pixels where the object would be alone."""
     ids = np.zeros((height, width), dtype=np.uint8)
     nearest = np.full((height, width), np.inf)
     position, basis = axes(scene.nuisances.camera)
+    alone: list[tuple[slice, slice, NDArray[np.bool_]] | None] = []
     for index, item in enumerate(scene.objects):
         card = vocabulary.card(item.shape)
         window = picture_window(item, card, scene.nuisances.camera, width, height)
         if window is None:
+            alone.append(None)
             continue
         top, bottom, left, right = window
         directions = rays(np.arange(left, right), np.arange(top, bottom), basis, width, height)
         distance = _hit(item, card, position, directions)
-        closer = distance < nearest[top:bottom, left:right]
-        nearest[top:bottom, left:right][closer] = distance[closer]
-        ids[top:bottom, left:right][closer] = index + 1
-    return ids
+        rows, columns = slice(top, bottom), slice(left, right)
+        closer = distance < nearest[rows, columns]
+        nearest[rows, columns][closer] = distance[closer]
+        ids[rows, columns][closer] = index + 1
+        alone.append((rows, columns, distance < np.inf))
+    return ids, [ids[:0].ravel() if part is None else ids[part[0], part[1]][part[2]] for part in alone]
 
 
 @lru_cache(maxsize=2048)  # a proposed scene is asked about several times: drawn, weighed, checked
