@@ -132,12 +132,14 @@ def _evidence(
             return [f"What it misreads is not known, as {traces.closed}."]
         return []
     first, families = traced[0], results.families
-    texts = [first.evidence]
+    n = len(results.found)
+    texts = [f"It does so in {first.size} of the {n} scenes."] if first.size < n else []
+    texts.append(first.evidence)
     if first.often:
         texts.append(_often(*first.often, first.size))
     texts += _left_out(results, traces, explanations)
-    if len(results.found) > 1 and families.cluster_count < len(results.found):
-        texts.append(_starts(families, len(results.found)))
+    if n > 1 and families.cluster_count < n:
+        texts.append(_starts(families, n))
     return texts
 
 

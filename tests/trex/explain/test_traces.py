@@ -82,6 +82,24 @@ def test_where_no_condition_is_known_the_neighbor_is_not_in_contradiction_to_it(
     assert any(words.startswith("When it does so is not known") for words in evidence)
 
 
+def test_a_family_that_does_not_hold_all_scenes_says_how_many(done: Run) -> None:
+    """A reader of "this holds in all 5" beside six scenes asked which five."""
+    first, *others = done.results.families.known
+    held = replace(first, members=first.members[:-1])
+    results = replace(done.results, families=replace(done.results.families, known=(held, *others)))
+    with open_run(done.path, for_writing=False) as folder:
+        traces, explained = read_traces(folder), read_explanations(folder)
+    given = [
+        first_screen(done.manifest, each, done.path, done.holds, traces, explained).evidence
+        for each in (done.results, results)
+    ]
+    n, said = len(done.results.found), [[w for w in each if w.startswith("It does so in")] for each in given]
+    assert said == [
+        [] if first.size == n else said[0],
+        [f"It does so in {first.size - 1} of the {n} scenes."],
+    ]
+
+
 @pytest.mark.slow
 def test_an_object_that_is_misread_by_itself_is_not_said_to_need_another(tmp_path: Path) -> None:
     """Planted bug: the scene without the misread object counted as well."""
