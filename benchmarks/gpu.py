@@ -15,7 +15,7 @@ from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.worlds.looks import LADDER
 
 DEVICES = ("optix", "cuda")
-LOOKS = (*LADDER, "reference", "clevr")
+LOOKS = (*LADDER[1:], "reference", "clevr")  # what Blender renders
 PROCESSES = (1, 4, 8)
 LEAST_S = 2.0  # a look is timed for at least so long
 COMPARED = 8  # scenes whose pictures are compared with the CPU's
@@ -27,10 +27,24 @@ def gpu() -> None:
     if not found:
         note(f"gpu: Cycles finds neither {' nor '.join(DEVICES)} on this machine; nothing is measured")
     for device in found:
+        for look in ("fast", "reference"):
+            repeats(device, look)
         for look in LOOKS:
             per_second(device, look)
             if look != "clevr":  # minutes on a CPU
                 difference(device, look)
+
+
+def repeats(device: str, look: str) -> None:
+    """The share of scenes that have the same bytes in another process."""
+    scenes, pictures = prior_scenes(COMPARED), []
+    for _ in range(2):
+        with BlenderRenderer(look, device, processes=1) as renderer:
+            pictures.append([picture.pixels.tobytes() for picture in renderer.render(scenes)])
+    same = [one == other for one, other in zip(*pictures, strict=True)]
+    show(
+        f"gpu.{device}.repeats.{look}", float(np.mean(same)), "of pictures, the same bytes in another process"
+    )
 
 
 def per_second(device: str, look: str) -> None:

@@ -1,0 +1,160 @@
+r"""All that waits for a graphics card, what is worth most first, so that any minutes are used.
+
+    python -m benchmarks.on_card --out runs/card --minutes 25
+    python -m benchmarks.on_card --out runs/dry --minutes 5 --device cpu --preset sketch --bank 120 --spread 20 \
+        --steps 2
+
+The second is a dry run without a card. First whether pictures repeat byte for byte and how many a second each look
+gives (`benchmarks.gpu`); then the spread samples of the worlds of the paper's ten queries and, on them, the rates of
+both models; then the searches that had few steps; then the audit of the Relation Network. Each part is a command of
+its own: what is done is not done again, and when the minutes are over the command under way is interrupted as by
+Ctrl-C, to go on with the same command. Prints one JSON line a part: its seconds, and its exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trex.foundation.errors import InputError
+
+# The paper's ten queries, by the world whose bank they share.
+WORLDS = {
+    "one_cube_without_cubes": ("one_cube_without_cubes",),
+    "one_cylinder_without_cylinders": ("one_cylinder_without_cylinders", "two_cylinders_without_cylinders"),
+    "one_sphere_without_spheres": ("one_sphere_without_spheres",),
+    "five_spheres": ("five_spheres", "two_blue_spheres"),
+    "one_cube_with_cones": ("one_cube_with_cones", "five_cubes_with_cones"),
+    "one_sphere_with_cones": ("one_sphere_with_cones",),
+    "one_cylinder_with_cones": ("one_cylinder_with_cones",),
+}
+MODELS = ("shipped", "relation-network:original")
+FEW_STEPS = (
+    ("five_cubes_with_cones", MODELS[0]), ("five_cubes_with_cones", MODELS[1]),
+    ("two_cylinders_without_cylinders", MODELS[1]), ("one_or_two_cubes", MODELS[0]), ("one_or_two_cubes", MODELS[1]),
+)  # fmt: skip
+PATIENCE_S = 60.0  # for a command that is interrupted to write what it has
+
+
+class Part(NamedTuple):
+    """A part of the work: its name, and the words behind `python -m`."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+class Sizes(NamedTuple):
+    """How large the work is: members of a bank, of its spread sample, and steps of a chain."""
+
+    bank: int
+    spread: int
+    steps: int
+
+
+def parts(out: Path, device: str, preset: str, sizes: Sizes) -> Iterator[Part]:
+    """All parts, what is worth most first."""
+    yield Part("gpu", ("benchmarks.run", "gpu"))
+    n, m = str(sizes.bank), str(sizes.spread)
+    look = (
+        "--set",
+        f"render.preset={preset}",
+        "--set",
+        f"render.device={device}",
+        "--set",
+        f"search.bank={n}",
+    )
+    for world, queries in WORLDS.items():
+        where = ("--preset", preset, "--device", device)
+        yield Part(f"bank-{world}", ("trex", "render", "bank", world, "--scenes", n, "--spread", m, *where))
+        for query in queries:
+            for model in MODELS:
+                yield _found(f"rate-{query}", query, model, out, (*look, "--set", f"search.spread={m}"), 1)
+    for query, model in FEW_STEPS:
+        yield _found(f"steps-{query}", query, model, out, look, sizes.steps)
+    audit = (
+        "trex",
+        "audit",
+        MODELS[1],
+        "--preset",
+        preset,
+        "--device",
+        device,
+        "--scenes",
+        n,
+        "--held-out",
+        n,
+    )
+    yield Part("audit", (*audit, "--out", str(out / "audit")))
+
+
+def _found(name: str, query: str, model: str, out: Path, sets: Sequence[str], steps: int) -> Part:
+    name = f"{name}-{model.partition(':')[0]}"
+    words = ("trex", "find", query, "--model", model, "--out", str(out / name), "--no-explain", "--no-large")
+    return Part(name, (*words, *sets, "--set", f"search.steps={steps}"))
+
+
+def work(
+    todo: Sequence[Part], out: Path, minutes: float, clock: Callable[[], float] = time.monotonic
+) -> Iterator[dict[str, object]]:
+    """Do what is not done yet until the minutes are over; yields the name, seconds and exit code of each part."""
+    end = clock() + 60.0 * minutes
+    (out / "done").mkdir(parents=True, exist_ok=True)
+    for part in todo:
+        mark = out / "done" / part.name
+        if mark.exists():
+            continue
+        begun = clock()
+        if begun >= end:
+            return
+        with (out / f"{part.name}.log").open("ab") as log:
+            code = _run(part.words, log.fileno(), end - begun)
+        if code == 0:
+            mark.touch()
+        yield {"part": part.name, "seconds": round(clock() - begun, 1), "code": code}
+
+
+def _run(words: Sequence[str], log: int, seconds: float) -> int:
+    """The exit code of a command, which is interrupted after these seconds."""
+    command = subprocess.Popen([sys.executable, "-m", *words], stdout=log, stderr=log)
+    try:
+        return command.wait(seconds)
+    except subprocess.TimeoutExpired:
+        command.send_signal(signal.SIGINT)
+        try:
+            return command.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            return command.wait()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Do all of it, or as much as the minutes allow."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--device", default="optix")
+    parser.add_argument("--preset", default="reference")
+    parser.add_argument("--bank", type=int, default=5000)
+    parser.add_argument("--spread", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=100)
+    chosen = parser.parse_args(arguments)
+    if chosen.spread > chosen.bank:
+        raise InputError(f"--spread {chosen.spread} cannot be chosen from --bank {chosen.bank}")
+    sizes = Sizes(chosen.bank, chosen.spread, chosen.steps)
+    for line in work(
+        list(parts(chosen.out, chosen.device, chosen.preset, sizes)), chosen.out, chosen.minutes
+    ):
+        print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
