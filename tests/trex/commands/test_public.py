@@ -311,6 +311,7 @@ def test_a_shipped_query_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
         "preset": "fake",
         "prior_scenes": 2,
         "bank": 0,
+        "spread": 0,
         "chains": 1,
         "steps": 1,
     }
