@@ -149,6 +149,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.spread > chosen.bank:
         raise InputError(f"--spread {chosen.spread} cannot be chosen from --bank {chosen.bank}")
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's `&` ignores it, and commands would inherit that
     sizes = Sizes(chosen.bank, chosen.spread, chosen.steps)
     for line in work(
         list(parts(chosen.out, chosen.device, chosen.preset, sizes)), chosen.out, chosen.minutes
