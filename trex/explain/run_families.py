@@ -69,7 +69,10 @@ class StoredFamily:
 
 @dataclass(frozen=True)
 class StoredFamilies:
+    """The families, and what they were made from (`known_parts`); None in files of before."""
+
     families: tuple[StoredFamily, ...]
+    parts: tuple[int, int] | None = None
     format: Literal[1] = 1
 
 
@@ -89,6 +92,12 @@ def _read(folder: RunFolder) -> StoredFamilies | None:
     return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
 
 
+def is_described(folder: RunFolder, found: Sequence[Hit]) -> bool:
+    """Whether the families of a run are made from all that is known of its hits, also after a kill."""
+    stored = _read(folder)
+    return stored is not None and stored.parts == known_parts(folder, found)
+
+
 def known_parts(folder: RunFolder, found: Sequence[Hit]) -> tuple[int, int]:
     """How many traces and how many failures of these hits a run knows: what its families are made from."""
     traces, explanations = read_traces(folder), read_explanations(folder)
@@ -102,7 +111,8 @@ def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -
     traces, explanations = read_traces(folder), read_explanations(folder)
     if results.found and (traces.hits or explanations):
         progress("families", 0, 1)
-        folder.write(FILE, CODEC.text(_described(folder, records, results, traces, explanations)))
+        made = _described(folder, records, results, traces, explanations)
+        folder.write(FILE, CODEC.text(replace(made, parts=known_parts(folder, results.found))))
         progress("families", 1, 1)
     return explained_results(folder, records)
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from trex.clevr_models.specs.ours import asks_freely
 from trex.explain.explain_run import explain_open
 from trex.explain.options import ExplainOptions
-from trex.explain.run_families import FILE as FAMILIES
-from trex.explain.run_families import describe, known_parts
+from trex.explain.run_families import describe, is_described
 from trex.explain.traces import may_trace, to_trace, trace_hits, trace_others
 from trex.finding.conclude import Outcome, conclude_run
 from trex.foundation.errors import TrexError
@@ -101,9 +100,8 @@ def _explain(folder: RunFolder, world: OpenWorld, results: Results, after: After
         explain_open(folder, LEFT_OUT, progress, lambda: nullcontext(world))
 
     for part in (trace, leave_out):  # if the second is stopped, the first is on the page
-        before = known_parts(folder, results.found)
         part()
-        if known_parts(folder, results.found) != before or not (folder.path / FAMILIES).exists():
+        if not is_described(folder, results.found):
             describe(folder, run_draws(folder), progress)
 
 
