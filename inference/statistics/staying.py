@@ -10,8 +10,8 @@ LEAST_SHARE = 0.75  # of its noise draws that stay
 LEAST_DRAWS = 4  # for an interval to say anything; if fewer are allowed, none is asked for
 FURTHER = 0.95  # how surely a further draw has to stay
 OUTSIDE = 0.995  # how surely the mean lies outside, for a hit to be given up before its last draw
-# A hit with no more of its draws inside is given up. Eleven searches found the same 59 hits with a third fewer of their
-# 1,526 noise draws; in simulation at most 0.4% of the clear hits are lost to it (reproduce/LOG.md).
+# A hit with no more of its draws inside is given up. Ten searches find the same 43 hits with 730 instead of 1,058 noise
+# draws; in simulation at most 0.4% of the clear hits are lost to it (reproduce/LOG.md).
 LEAST_INSIDE = 0.5
 # What is known of a hit's noise before its first draw, as good as so many draws: the standard deviation of the margin.
 # At preset `fast` it is mostly .3 with the shipped model (.09 to 1.6; 24 hits of the demo, 28 draws each) and .5 with

@@ -57,7 +57,7 @@ KIND_WORDS = {
     CONTROL: "of the control",
 }
 
-NOT_YET = "That is said when the search has ended: what was found first is no fair sample."
+NOT_YET = "Stated once the search has ended: the scenes rendered so far are not a fair sample."
 
 
 @dataclass(frozen=True)
