@@ -1,4 +1,4 @@
-r"""All that waits for a graphics card, what is worth most first, so that any minutes are used.
+r"""Everything that still needs a graphics card, the most valuable first, resumable: any minutes are used.
 
     python -m benchmarks.on_card --out runs/card --minutes 25
     python -m benchmarks.on_card --out runs/dry --minutes 5 --device cpu --preset sketch --bank 120 --spread 20 \
@@ -50,18 +50,10 @@ class Part(NamedTuple):
     words: tuple[str, ...]
 
 
-class Sizes(NamedTuple):
-    """How large the work is: members of a bank, of its spread sample, and steps of a chain."""
-
-    bank: int
-    spread: int
-    steps: int
-
-
-def parts(out: Path, device: str, preset: str, sizes: Sizes) -> Iterator[Part]:
-    """All parts, what is worth most first."""
+def parts(out: Path, device: str, preset: str, *, bank: int, spread: int, steps: int) -> Iterator[Part]:
+    """All parts, the most valuable first; `steps` are those of a chain in the searches that had few."""
     yield Part("gpu", ("benchmarks.run", "gpu"))
-    n, m = str(sizes.bank), str(sizes.spread)
+    n, m = str(bank), str(spread)
     look = (
         "--set",
         f"render.preset={preset}",
@@ -77,7 +69,7 @@ def parts(out: Path, device: str, preset: str, sizes: Sizes) -> Iterator[Part]:
             for model in MODELS:
                 yield _found(f"rate-{query}", query, model, out, (*look, "--set", f"search.spread={m}"), 1)
     for query, model in FEW_STEPS:
-        yield _found(f"steps-{query}", query, model, out, look, sizes.steps)
+        yield _found(f"steps-{query}", query, model, out, look, steps)
     audit = (
         "trex",
         "audit",
@@ -149,13 +141,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.spread > chosen.bank:
         raise InputError(f"--spread {chosen.spread} cannot be chosen from --bank {chosen.bank}")
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell's `&` ignores it, and commands would inherit that
-    sizes = Sizes(chosen.bank, chosen.spread, chosen.steps)
-    for line in work(
-        list(parts(chosen.out, chosen.device, chosen.preset, sizes)), chosen.out, chosen.minutes
-    ):
+    # Started by a shell's `&` it would ignore Ctrl-C, and so would its commands.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sizes = {"bank": chosen.bank, "spread": chosen.spread, "steps": chosen.steps}
+    todo = list(parts(chosen.out, chosen.device, chosen.preset, **sizes))
+    for line in work(todo, chosen.out, chosen.minutes):
         print(json.dumps(line), flush=True)
 
 

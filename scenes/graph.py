@@ -14,7 +14,7 @@ from trex.scenes.properties import RADIUS
 from trex.scenes.relations import related
 from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, SceneObject
 from trex.scenes.validity import BEHIND
-from trex.scenes.visibility import id_map, id_map_and_windows
+from trex.scenes.visibility import id_map, id_map_and_alone
 from trex.scenes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ class Facts:
 
 
 def facts_of(scene: Scene, vocabulary: Vocabulary) -> Facts:
-    """The facts of a scene; takes an id map of the scene, some 4 ms.
+    """The facts of a scene; takes an id map of the scene, some 3 ms.
 
     An object's visible share is that of the pixels that it would have alone.
     """
-    whole, windows = id_map_and_windows(scene, vocabulary)
+    whole, alone = id_map_and_alone(scene, vocabulary)
     shares, hiders = [], list[int | None]()
-    for index, ids in enumerate(windows):
+    for index, ids in enumerate(alone):
         counts = np.bincount(ids, minlength=1).tolist()
         shown = {number - 1: count for number, count in enumerate(counts) if count}
         shares.append(shown.pop(index, 0) / max(1, ids.size))

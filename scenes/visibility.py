@@ -7,6 +7,7 @@ renderer's own object-index pass is stored with each picture, and disagreements 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,9 @@ from trex.scenes.scene import Scene, SceneObject, Vec3
 from trex.scenes.vocabulary import ShapeCard, Vocabulary
 
 ROUND = ("sphere", "cylinder", "cone")  # outlines that reach no further than 1 in any direction on the ground
+Layer = tuple[
+    slice, slice, Floats
+]  # rows and columns of the picture, and the distance (h, w) to an object there
 CUBE_PLANES = np.array(
     [(1, 0, 0, 1), (-1, 0, 0, 1), (0, 1, 0, 1), (0, -1, 0, 1), (0, 0, 1, 1), (0, 0, -1, 1)], dtype=np.float64
 )
@@ -27,32 +31,37 @@ def id_map(
     scene: Scene, vocabulary: Vocabulary, width: int = WIDTH_PX, height: int = HEIGHT_PX
 ) -> NDArray[np.uint8]:
     """The id map (height, width): 0 for background, i + 1 for object i."""
-    return id_map_and_windows(scene, vocabulary, width, height)[0]
+    return _merged(_layers(scene, vocabulary, width, height), width, height)
 
 
-def id_map_and_windows(
-    scene: Scene, vocabulary: Vocabulary, width: int = WIDTH_PX, height: int = HEIGHT_PX
+def id_map_and_alone(
+    scene: Scene, vocabulary: Vocabulary
 ) -> tuple[NDArray[np.uint8], list[NDArray[np.uint8]]]:
-    """The id map, and of each object the ids (k,) that the map has at the pixels where the object would be alone."""
-    ids = np.zeros((height, width), dtype=np.uint8)
-    nearest = np.full((height, width), np.inf)
+    """The id map, at 480 x 320, and for each object the ids (k,) that it has where the object would be seen alone."""
+    layers = list(_layers(scene, vocabulary, WIDTH_PX, HEIGHT_PX))
+    ids = _merged(layers, WIDTH_PX, HEIGHT_PX)
+    return ids, [ids[rows, columns][distance < np.inf] for rows, columns, distance in layers]
+
+
+def _layers(scene: Scene, vocabulary: Vocabulary, width: int, height: int) -> Iterator[Layer]:
+    """Where each object might be seen, and its distance there."""
     position, basis = axes(scene.nuisances.camera)
-    alone: list[tuple[slice, slice, NDArray[np.bool_]] | None] = []
-    for index, item in enumerate(scene.objects):
+    for item in scene.objects:
         card = vocabulary.card(item.shape)
         window = picture_window(item, card, scene.nuisances.camera, width, height)
-        if window is None:
-            alone.append(None)
-            continue
-        top, bottom, left, right = window
+        top, bottom, left, right = window or (0, 0, 0, 0)
         directions = rays(np.arange(left, right), np.arange(top, bottom), basis, width, height)
-        distance = _hit(item, card, position, directions)
-        rows, columns = slice(top, bottom), slice(left, right)
+        yield slice(top, bottom), slice(left, right), _hit(item, card, position, directions)
+
+
+def _merged(layers: Iterable[Layer], width: int, height: int) -> NDArray[np.uint8]:
+    ids = np.zeros((height, width), dtype=np.uint8)
+    nearest = np.full((height, width), np.inf)
+    for number, (rows, columns, distance) in enumerate(layers, start=1):
         closer = distance < nearest[rows, columns]
         nearest[rows, columns][closer] = distance[closer]
-        ids[rows, columns][closer] = index + 1
-        alone.append((rows, columns, distance < np.inf))
-    return ids, [ids[:0].ravel() if part is None else ids[part[0], part[1]][part[2]] for part in alone]
+        ids[rows, columns][closer] = number
+    return ids
 
 
 @lru_cache(maxsize=2048)  # a proposed scene is asked about several times: drawn, weighed, checked

@@ -9,15 +9,13 @@ import pytest
 
 from benchmarks import on_card
 from benchmarks.gpu import LOOKS
-from benchmarks.on_card import FEW_STEPS, MODELS, WORLDS, Part, Sizes, parts, work
+from benchmarks.on_card import FEW_STEPS, MODELS, WORLDS, Part, parts, work
 from trex.query.shipped import query_path
 from trex.render.presets import preset_named
 
-SIZES = Sizes(5000, 1000, 100)
-
 
 def test_each_query_is_shipped_and_comes_behind_its_bank() -> None:
-    todo = list(parts(Path("out"), "optix", "reference", SIZES))
+    todo = list(parts(Path("out"), "optix", "reference", bank=5000, spread=1000, steps=100))
     names = [part.name for part in todo]
     assert len(set(names)) == len(names) and names[0] == "gpu" and names[-1] == "audit"
     queries = [query for each in WORLDS.values() for query in each]

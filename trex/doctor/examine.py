@@ -10,7 +10,7 @@ from trex.clevr_models.iep.fetch import list_iep
 from trex.doctor.finding import Finding, State
 from trex.doctor.machine import machine_findings
 from trex.doctor.packages import package_findings
-from trex.doctor.rendering import rendering_findings
+from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import TrexError
 
 
@@ -34,7 +34,7 @@ def _fetched() -> Finding:
     return Finding("released models", State.ABSENT, "none fetched", "trex models fetch relation-network")
 
 
-PARTS = (machine_findings, package_findings, rendering_findings, model_findings)
+PARTS = (machine_findings, package_findings, shading_findings, rendering_findings, model_findings)
 
 
 def findings() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Examines what renders: the analytic look, which is compiled by this, and Blender."""
+"""Examines what renders: the analytic look, and Blender."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SHADING, BLENDER, RENDERING = "analytic look", "Blender", "rendering"
 
 
 def rendering_findings() -> list[Finding]:
-    """The analytic look; which Blender there is; and, if there is one, the seconds of its start and of a scene."""
+    """Which Blender there is; and, if there is one, the device and seconds of its start and of a scene."""
     try:
         program = blender_program()
     except InputError as error:
-        return [_shading(), Finding(BLENDER, State.FAULT, "none that can be used", str(error))]
-    return [_shading(), Finding(BLENDER, State.OK, _described(program)), _rendering()]
+        return [Finding(BLENDER, State.FAULT, "none that can be used", str(error))]
+    return [Finding(BLENDER, State.OK, _described(program)), _rendering()]
 
 
-def _shading() -> Finding:
-    """Compiles the analytic look, so that the first search does not."""
+def shading_findings() -> list[Finding]:
+    """The seconds of a scene at the analytic look, which this compiles, so that the first search does not."""
     started = time.perf_counter()
     renderer = AnalyticRenderer(*ANALYTIC_SIZE)
     renderer.render([_scene()])
@@ -38,7 +38,7 @@ def _shading() -> Finding:
     renderer.render([_scene()])
     ms = 1000 * (time.perf_counter() - compiled)
     how = f"compiled in {compiled - started:.1f} s, a scene of 240×160 in {ms:.0f} ms"
-    return Finding(SHADING, State.OK, how)
+    return [Finding(SHADING, State.OK, how)]
 
 
 def _scene() -> Scene:

@@ -115,7 +115,7 @@ def read_results(
     with np.errstate(divide="ignore", invalid="ignore"):  # a summary may be constant
         conclusion = conclude([*prior, *chains], target, summaries, how, renders, examples, doubts)
     if found.hits:  # the best of all draws, those too that the sample does not hold
-        conclusion = replace(conclusion, best=max(conclusion.best, found.best))
+        conclusion = replace(conclusion, best=found.best)
     steps = [record for record in records if record.phase == CHAIN and not record.is_copy]
     return Results(
         conclusion=related(corrected(conclusion, found, examples, chains, how, options), lines_left(records)),

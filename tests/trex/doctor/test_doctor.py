@@ -18,7 +18,7 @@ from trex.doctor.finding import Finding, State
 from trex.doctor.machine import machine_findings
 from trex.doctor.packages import package_findings
 from trex.doctor.preflight import advice, problems
-from trex.doctor.rendering import rendering_findings
+from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import OURS
 from trex.render.blender.program import blender_program
 
@@ -42,16 +42,20 @@ def test_this_installation_has_all_that_a_search_needs() -> None:
 @pytest.mark.process
 def test_blender_is_started_and_renders() -> None:
     found = rendering_findings()
-    assert [finding.state for finding in found] == [State.OK, State.OK, State.OK]
-    assert blender_program().version in found[1].found and "a scene of 240×160 in" in found[2].found
+    assert [finding.state for finding in found] == [State.OK, State.OK]
+    assert blender_program().version in found[0].found and "a scene of 240×160 in" in found[1].found
+
+
+def test_the_analytic_look_is_compiled_by_it() -> None:
+    (shaded,) = shading_findings()
+    assert shaded.state is State.OK and "compiled in" in shaded.found
 
 
 def test_a_wrong_blender_is_a_fault_with_a_remedy_and_its_own_exit_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TREX_BLENDER", str(tmp_path / "no-blender"))
-    shaded, fault = rendering_findings()
-    assert shaded.state is State.OK and "compiled in" in shaded.found
+    (fault,) = rendering_findings()
     assert fault.state is State.FAULT and "no-blender" in fault.remedy
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == OURS

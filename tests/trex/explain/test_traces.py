@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -132,6 +133,17 @@ def test_what_a_kill_left_is_finished_to_the_same_bytes(done: Run, tmp_path: Pat
             (place / name).read_text().replace(str(place), "") for place in (done.path, tmp_path / "run")
         ]
         assert texts[0] == texts[1], name
+
+
+def test_families_are_made_again_if_a_kill_left_those_of_before(done: Run, tmp_path: Path) -> None:
+    """Planted bug: a kill between the explanations and the families left those that knew fewer failures."""
+    shutil.copytree(done.path, tmp_path / "run")
+    place = tmp_path / "run" / "families.json"
+    whole = place.read_text()
+    before = json.loads(whole)
+    place.write_text(json.dumps(before | {"families": [], "parts": [before["parts"][0], 0]}))
+    found(tmp_path / "run")
+    assert place.read_text() == whole
 
 
 def test_without_explanations_nothing_is_asked(tmp_path: Path) -> None:

@@ -28,14 +28,10 @@ def corrected(
     scored is an example even if it never became a state; and a search that ran no chain has none to judge.
     """
     if found.fragile and not found.found:
-        return replace(
-            conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),), best=found.best
-        )
+        return replace(conclusion, ending=Ending.NOT_FOUND, sentences=(_none_survives(found, how),))
     if conclusion.ending is Ending.NOT_FOUND and found.hits:
         words = f"FOUND: {examples or f'{found.hits} draws'} in the level set, {_outside(found)}."
-        return replace(
-            conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits, best=found.best
-        )
+        return replace(conclusion, ending=Ending.FOUND, sentences=(words,), n_hits=found.hits)
     if conclusion.ending is Ending.FOUND and not chains:
         return replace(conclusion, sentences=(conclusion.sentences[0], _no_chain(found, how, options)))
     return conclusion
