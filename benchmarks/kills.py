@@ -28,6 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.figure import note
 from benchmarks.killing import STOPPED, STOPS, at_a_moment, bytes_below, fill, finish, start, strike
+from trex.runs.folder import FINDINGS
 
 QUERY = """
 question = "How many cubes are there?"
@@ -119,10 +120,17 @@ class Bench:
 def results(place: Path) -> dict[str, bytes]:
     """Every result below a folder: all files but pages and what holds times."""
     return {
-        str(path.relative_to(place)): drawn(path) if path.parent.name == "drawn" else path.read_bytes()
+        str(path.relative_to(place)): content(place, path)
         for path in sorted(place.rglob("*"))
         if path.is_file() and path.name not in CHANGING and path.suffix != ".html"
     }
+
+
+def content(place: Path, path: Path) -> bytes:
+    """What a file below a folder says, wherever the folder is: the commands that findings advise name it."""
+    if path.name == FINDINGS:
+        return path.read_bytes().replace(str(place).encode(), b"RUN")
+    return drawn(path) if path.parent.name == "drawn" else path.read_bytes()
 
 
 def drawn(path: Path) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +44,14 @@ def project(
     return width / 2 + scale * local[:, 0], height / 2 - scale * local[:, 1], depth
 
 
-def rays(
-    columns: NDArray[np.int64], rows_px: NDArray[np.int64], basis: Floats, width: int, height: int
-) -> Floats:
-    """The directions (H, W, 3), not normalized, through the centers of these pixels; `basis` comes from `axes`."""
+@lru_cache(maxsize=8)
+def ray_slopes(width: int, height: int) -> tuple[Floats, Floats]:
+    """How far the rays through the pixels' centers go along the camera's right (width,) and up (height,); read-only.
+
+    A ray's direction is slope times right, plus slope times up, minus the axis towards the viewer (`axes`).
+    """
     focal = focal_px(width)
-    right = ((columns + 0.5 - width / 2) / focal)[:, None] * basis[0]
-    up = ((height / 2 - rows_px - 0.5) / focal)[:, None] * basis[1] - basis[2]
-    directions: Floats = right[None] + up[:, None]
-    return directions
+    across = (np.arange(width) + 0.5 - width / 2) / focal
+    up = (height / 2 - np.arange(height) - 0.5) / focal
+    across.flags.writeable = up.flags.writeable = False
+    return across, up
