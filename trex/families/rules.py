@@ -2,14 +2,17 @@
 
 A rule is as good as the gain in log likelihood of a model with one chance of the event where all its conditions hold
 and another elsewhere, over a model with a single chance (Dunning 1993, Computational Linguistics 19, 61-74). Twice
-that gain is about chi-square distributed with one degree of freedom if the rule means nothing, so a condition must add
-the 1 - LEVEL/m quantile of it to be kept, with m the number of conditions that could have been added (Bonferroni).
+that gain is about chi-square distributed with one degree of freedom if the rule means nothing, so each condition costs
+half of the 1 - LEVEL/m quantile of it, with m the number of conditions that could have been added (Bonferroni). The
+rule with the largest gain beyond that cost wins: compared with any rule of some of its conditions it gains as much for
+each of the others. Conditions of few cases may matter only together: neither of two needs to pay alone.
 Rules are found one after another, each among the cases that no rule before holds for (sequential covering).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,21 +86,20 @@ def needed(conditions: int, level: float = LEVEL) -> float:
 
 
 def _best(holds: Bools, events: Bools, most_conditions: int, least_events: int, level: float) -> Rule | None:
-    """The rule of the largest gain, without conditions that add too little."""
-    bar, total = needed(holds.shape[1], level), int(events.sum())
-    best: Rule | None = None
+    """The rule that gains most beyond what its conditions cost; None if none gains more than that."""
+    cost, total = needed(holds.shape[1], level), int(events.sum())
+    found: list[Rule] = []
     beam = [Rule((), len(holds), total, 0.0)]
     for _ in range(most_conditions):
-        longer: dict[tuple[int, ...], Rule] = {}
-        for rule in beam:
-            for extension in _extensions(holds, events, rule, least_events):
-                if extension.gain >= rule.gain + bar:
-                    longer[extension.conditions] = extension
+        longer = {
+            extension.conditions: extension
+            for rule in beam
+            for extension in _extensions(holds, events, rule, least_events)
+        }
         beam = sorted(longer.values(), key=_order)[:BEAM]
-        if not beam:
-            break
-        best = min((best, beam[0]), key=_order) if best is not None else beam[0]
-    return None if best is None else _pruned(holds, events, best, bar)
+        found += beam
+    best = min(found, key=lambda rule: (cost * len(rule.conditions) - rule.gain, _order(rule)), default=None)
+    return None if best is None else _pruned(holds, events, best, cost)
 
 
 def _extensions(holds: Bools, events: Bools, rule: Rule, least_events: int) -> list[Rule]:
@@ -113,23 +115,17 @@ def _extensions(holds: Bools, events: Bools, rule: Rule, least_events: int) -> l
     return found
 
 
-def _pruned(holds: Bools, events: Bools, rule: Rule, bar: float) -> Rule:
-    """The rule without conditions that, beside the others, add too little."""
-    while len(rule.conditions) > 1:
-        shorter = [
-            _rule(holds, events, tuple(c for c in rule.conditions if c != out)) for out in rule.conditions
-        ]
-        best = min(shorter, key=_order)
-        if best.gain < rule.gain - bar:
-            break
-        rule = best
-    return rule
-
-
-def _rule(holds: Bools, events: Bools, conditions: tuple[int, ...]) -> Rule:
-    inside = holds[:, list(conditions)].all(axis=1)
-    cases, hits = int(inside.sum()), int((inside & events).sum())
-    return Rule(conditions, cases, hits, gain(hits, cases, int(events.sum()), len(holds)))
+def _pruned(holds: Bools, events: Bools, rule: Rule, cost: float) -> Rule | None:
+    """The rule or, of those with some of its conditions, the one that gains most beyond the cost; None for none."""
+    n, total = len(holds), int(events.sum())
+    found = [Rule((), n, total, 0.0)]
+    for size in range(1, len(rule.conditions) + 1):
+        for conditions in combinations(rule.conditions, size):
+            inside = holds[:, list(conditions)].all(axis=1)
+            cases, hits = int(inside.sum()), int((inside & events).sum())
+            found.append(Rule(conditions, cases, hits, gain(hits, cases, total, n)))
+    best = min(found, key=lambda each: (cost * len(each.conditions) - each.gain, _order(each)))
+    return best if best.conditions else None
 
 
 def _order(rule: Rule) -> tuple[float, int, tuple[int, ...]]:

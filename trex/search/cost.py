@@ -10,8 +10,8 @@ from trex.worlds.costs import CPU_S
 from trex.worlds.looks import ladder
 
 
-def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> float:
-    """CPU seconds that the pictures of these records cost, with this share of a bank's.
+def cpu_s_of(records: Sequence[Record], query: Query) -> float:
+    """CPU seconds that the pictures of these records cost.
 
     Only for queries whose cost is documented (`render_speed.has_known_cost`).
     The look that leads the chains is the last one that the calibration tried. A picture that came from a bank or a
@@ -19,13 +19,11 @@ def cpu_s_of(records: Sequence[Record], query: Query, of_bank: float = 1.0) -> f
     """
     looks, render = ladder(query.render), query.render
     rank = max((record.rank for record in records if record.phase == CALIBRATION), default=0)
-    return sum(_cost(record, looks, rank, render, of_bank) for record in records)
+    return sum(_cost(record, looks, rank, render) for record in records)
 
 
-def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection, of_bank: float) -> float:
-    if record.phase == BANK:
-        return of_bank * CPU_S[looks[record.rank]]
-    if record.phase == CALIBRATION:
+def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection) -> float:
+    if record.phase in (BANK, CALIBRATION):
         return CPU_S[looks[record.rank]]
     total = record.pictures(render) * CPU_S[render.preset]
     inner = record.inner_pictures

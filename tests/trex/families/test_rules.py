@@ -62,6 +62,40 @@ def test_a_condition_that_adds_nothing_is_left_out() -> None:
     assert found[0].conditions == (3, 4)
 
 
+def few_cases(seed: int) -> tuple[Bools, Bools]:
+    """A rare condition whose cases are events where two frequent ones hold too: some 8 events, and 3 by chance."""
+    rng, holds = table(seed, 900)
+    holds[:, 0] = rng.random(900) < 0.05
+    holds[:, [1, 2]] = rng.random((900, 2)) < 0.5
+    events: Bools = holds[:, [0, 1, 2]].all(axis=1)
+    return holds, events
+
+
+def test_conditions_that_pay_only_together_are_named() -> None:
+    """Planted bug: each condition had to pay when it was added, and the sentence stopped at the first one."""
+    named = [find_rules(*few_cases(seed))[0].conditions for seed in range(40)]
+    assert named.count((0, 1, 2)) >= 36
+
+
+def further_conditions(runs: int = 100) -> int:
+    """Beside a condition that matters, how often a further one is named that means nothing."""
+    named = 0
+    for seed in range(runs):
+        rng, holds = table(seed, 600)
+        found = find_rules(holds, rng.random(len(holds)) < np.where(holds[:, 3], 0.25, 0.1))
+        named += any(len(rule.conditions) > 1 for rule in found[:1])
+    return named
+
+
+def test_conditions_that_mean_nothing_are_not_added_to_one_that_does() -> None:
+    assert further_conditions() <= 4
+
+
+def test_conditions_that_cost_nothing_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "needed", lambda conditions, level: 0.0)
+    assert further_conditions() > 4
+
+
 def test_a_rule_has_enough_events() -> None:
     _, holds = table(4)
     events = np.zeros(len(holds), dtype=np.bool_)

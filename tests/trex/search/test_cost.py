@@ -39,11 +39,6 @@ def test_a_picture_costs_what_its_look_does() -> None:
     assert cpu_s_of([record(PRIOR)], query()) == CPU_S["reference"]
 
 
-def test_a_shared_bank_costs_its_share_and_nothing_else_does() -> None:
-    assert cpu_s_of([record(BANK)], query(), of_bank=0.2) == pytest.approx(0.2 * CPU_S[LOOKS[0]])
-    assert cpu_s_of([record(PRIOR)], query(), of_bank=0.2) == CPU_S["reference"]
-
-
 def test_every_noise_draw_costs_a_picture() -> None:
     noisy = query("render.noise=3", "render.fresh=2")
     assert cpu_s_of([record(PRIOR)], noisy) == pytest.approx(3 * CPU_S["reference"])
