@@ -83,10 +83,10 @@ def loop() -> str:
         720, 250, "The loop of a search",
         box(20, 40, 150, 66, "World", "draws a scene"),
         box(205, 40, 150, 66, "Renderer", "makes a picture"),
-        box(390, 40, 150, 66, "Model", "answers: 1 cube, 99%"),
+        box(390, 40, 150, 66, "Model", "says: 1 (99%)"),
         box(575, 40, 125, 66, "Target", "sure of 1 cube"),
         arrow((170, 73), (203, 73)), arrow((355, 73), (388, 73)), arrow((540, 73), (573, 73)),
-        box(205, 165, 335, 56, "Search", "keeps scenes near the target, changes one thing"),
+        box(205, 165, 335, 56, "Search", "keeps what is near, changes one thing"),
         arrow((637, 106), (637, 193), (542, 193)), arrow((205, 193), (95, 193), (95, 108)),
         text(628, 150, "how near?", "small", "end"), text(85, 150, "next scene", "small", "end"),
     )  # fmt: skip

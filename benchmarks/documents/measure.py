@@ -31,6 +31,7 @@ class Page:
 
     name: str
     words: int  # of the whole file, code and tables included
+    read: int  # of these, outside of code and comments
     pictures: int
     sentences: int
     long: int  # sentences of more than LONG words
@@ -94,7 +95,8 @@ def measure(path: Path, name: str) -> Page:
     text = text_of(path)
     lengths = [length(sentence) for sentence in sentences(text)]
     pictures = len(PICTURE.findall(_FENCE.sub("", text))) + drawn_by(path)
-    return Page(name, len(text.split()), pictures, len(lengths), sum(n > LONG for n in lengths))
+    read = len(_COMMENT.sub("", _FENCE.sub("", text)).split())
+    return Page(name, len(text.split()), read, pictures, len(lengths), sum(n > LONG for n in lengths))
 
 
 def pages(root: Path) -> list[Page]:
@@ -113,13 +115,18 @@ def main(root: Path) -> None:
     total = Page(
         f"{len(counted)} pages",
         sum(page.words for page in counted),
+        sum(page.read for page in counted),
         sum(page.pictures for page in counted),
         sum(page.sentences for page in counted),
         sum(page.long for page in counted),
     )
-    print(f"{'page':<40} {'words':>6} {'pictures':>8} {'sentences':>9} {'over ' + str(LONG):>8}")
+    print(
+        f"{'page':<40} {'words':>6} {'no code':>7} {'pictures':>8} {'sentences':>9} {'over ' + str(LONG):>8}"
+    )
     for page in [*counted, total]:
-        print(f"{page.name:<40} {page.words:>6} {page.pictures:>8} {page.sentences:>9} {page.share:>8.1%}")
+        print(
+            f"{page.name:<40} {page.words:>6} {page.read:>7} {page.pictures:>8} {page.sentences:>9} {page.share:>8.1%}"
+        )
 
 
 if __name__ == "__main__":

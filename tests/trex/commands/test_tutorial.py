@@ -1,4 +1,4 @@
-"""docs/tutorial.ipynb runs as it stands: the first cells always, on the fake world; the whole by night, in Blender."""
+"""docs/start/tutorial.ipynb runs as it stands: its cells on the fake world, and by night in Blender."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import trex
 
-NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "tutorial.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "start" / "tutorial.ipynb"
 
 
 def cells() -> list[str]:
@@ -34,9 +34,13 @@ def execute(code: list[str]) -> dict[str, object]:
     return names
 
 
-def test_the_notebook_is_committed_without_outputs() -> None:
+def test_the_notebook_is_committed_with_the_outputs_of_one_run() -> None:
     book = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in book["cells"])
+    code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not any(output["output_type"] == "error" for output in outputs)
+    assert any("image/png" in output.get("data", {}) for output in outputs)
 
 
 def smaller(cell: str) -> str:
