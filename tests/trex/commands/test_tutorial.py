@@ -44,18 +44,18 @@ def test_the_notebook_is_committed_with_the_outputs_of_one_run() -> None:
 
 
 def smaller(cell: str) -> str:
-    """The cell with flat pictures instead of Blender's, and few of them."""
-    cell = re.sub(r"(?<=\bpreset)(.{1,3})\"draft\"", r'\1"fake"', cell)
-    return re.sub(
-        r"(?<=\bsteps)(\D{1,3})\d+", r"\g<1>4", re.sub(r"(?<=\bprior_scenes)(\D{1,3})\d+", r"\g<1>8", cell)
-    )
+    """The cell with flat pictures instead of Blender's, few of them, and no bank."""
+    cell = re.sub(r"(?<=\bpreset)(.{1,3})\"(?:draft|fast)\"", r'\1"fake"', cell)
+    for name, number in (("steps", 4), ("prior_scenes", 8), ("bank", 0), ("spread", 0)):
+        cell = re.sub(rf"(?<=\b{name})(\D{{1,3}})\d+", rf"\g<1>{number}", cell)
+    return cell
 
 
 @pytest.mark.slow
 def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = [smaller(cell) for cell in cells()]
-    text = quick[1].replace("query = {", 'query = {"model": "fake",')
+    text = quick[1].replace("query = {", 'query = {"model": "fake", "chains": 2, "steps": 4,')
     assert text != quick[1]
     names = execute([quick[0], text, *quick[2:]])
     run, own = names["run"], names["own"]
