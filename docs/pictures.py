@@ -35,7 +35,7 @@ FLAGS = (
     "--disable-background-networking",
     "--hide-scrollbars",
 )
-BLOCK = re.compile(r"^```\w*\n# ([\w.-]+\.\w+)\b.*\n.*?^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```\w*\n# ([\w.-]+\.\w+)\b[^\n]*\n.*?^```$", re.MULTILINE | re.DOTALL)
 Clip = tuple[int, int, int, int]  # left, top, width, height of the page in CSS pixels
 
 
