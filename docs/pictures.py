@@ -1,7 +1,7 @@
 """The pictures of the documents, made again from real runs, one function each.
 
-python docs/pictures.py               # all
-python docs/pictures.py audit explain # these
+python -m docs.pictures               # all
+python -m docs.pictures audit explain # these
 
 Needs Chromium, its driver and selenium. Runs are kept in runs/pictures (--work), so a second call only reads them.
 """
@@ -20,14 +20,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 
 from PIL import Image
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from tests.clevr_models.chat.test_chat_search import red_things
+from tests.serving.chat_server import chat_server
+
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
 MAX_BYTES = 150_000
+COLUMNS = 100
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -46,12 +51,11 @@ def files_of(page: str, work: Path) -> None:
         (work / block[1]).write_text(block[0].split("\n", 1)[1].removesuffix("```"), encoding="utf-8")
 
 
-def run(work: Path, command: str) -> str:
-    """What a command prints as its result; its progress goes to this terminal."""
+def run(work: Path, command: str, stderr: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder. Its progress goes to this terminal unless `stderr` is subprocess.PIPE."""
     print(f"$ {command}", flush=True)
-    return subprocess.run(
-        shlex.split(command), cwd=work, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    words = shlex.split(command)
+    return subprocess.run(words, cwd=work, check=True, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
 @contextmanager
@@ -106,8 +110,8 @@ def save(image: Image.Image, name: str, most: int = MAX_BYTES) -> None:
 
 
 def terminal(text: str, name: str) -> None:
-    """docs/images/NAME.svg: lines of a terminal."""
-    lines = text.rstrip().splitlines()
+    """docs/images/NAME.svg: lines of a terminal, wrapped as there."""
+    lines = [part for line in text.rstrip().splitlines() for part in wrap(line, COLUMNS) or [""]]
     width, height = 16 + round(7.83 * max(map(len, lines))), 20 + 18 * len(lines)
     rows = "".join(
         f'<text x="12" y="{24 + 18 * n}">{html.escape(line)}</text>\n' for n, line in enumerate(lines)
@@ -126,7 +130,59 @@ def report(work: Path) -> None:
     save(shot(work / "runs/demo/report.html", (0, 0, 1200, 1460)), "report", 400_000)
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"report": report}
+def own_model(work: Path) -> None:
+    """The report of the how-to's own search."""
+    files_of("own-model", work)
+    run(work, "trex find red.toml --model mymodel:factory --out runs/red")
+    save(shot(work / "runs/red/report.html", (0, 0, 1200, 900), 0.6), "own-model")
+
+
+def chat_models(work: Path) -> None:
+    """A search with the test suite's chat server, in a terminal."""
+    files_of("own-model", work)
+    with chat_server(red_things) as server:
+        command = f"trex find red.toml --model openai:planted --endpoint {server.url} --out runs/chat"
+        done = run(work, command, subprocess.PIPE)
+    text = f"$ {command}\n{done.stdout}{done.stderr.rstrip().splitlines()[-1]}"
+    terminal(text.replace(server.url, "http://localhost:8000/v1"), "chat-models")
+
+
+def own_shape(work: Path) -> None:
+    """The report of the how-to's search with pyramids."""
+    files_of("own-shape", work)
+    run(work, "trex find pyramids.toml --out runs/pyramids")
+    save(shot(work / "runs/pyramids/report.html", (0, 0, 1200, 900), 0.6), "own-shape")
+
+
+def explain(work: Path) -> None:
+    """The first scene of the demo, explained."""
+    run(work, "trex find demo --out runs/demo")
+    run(work, "trex explain runs/demo --top 2")
+    save(shot(work / "runs/demo/report.html", "#scene-1", 0.6), "explain")
+
+
+def audit(work: Path) -> None:
+    """The page of the how-to's small audit."""
+    run(work, "trex audit shipped --scenes 250 --held-out 250 --tested 5 --probed 0 --out runs/audit-small")
+    save(shot(work / "runs/audit-small/report.html", (0, 0, 1200, 900), 0.6), "audit")
+
+
+def baseline(work: Path) -> None:
+    """The page of the how-to's baseline, beside the demo."""
+    run(work, "trex find demo --out runs/demo")
+    run(work, "trex baseline demo --rendered 300 --beside runs/demo --out runs/baseline-demo")
+    save(shot(work / "runs/baseline-demo/baseline.html", (0, 0, 1200, 900), 0.6), "baseline")
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "report": report,
+    "own-model": own_model,
+    "chat-models": chat_models,
+    "own-shape": own_shape,
+    "explain": explain,
+    "audit": audit,
+    "baseline": baseline,
+}
 
 
 def main() -> None:
