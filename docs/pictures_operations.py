@@ -209,10 +209,11 @@ def repair(work: Path) -> None:
 
 
 def digits(work: Path) -> None:
-    """The first screen of a search for digits between 1 and 7."""
+    """The gallery of a search for digits between 1 and 7."""
     if not (work / "runs" / "1-or-7" / "report.html").exists():
         run(work, "trex find mnist_1_or_7 --out runs/1-or-7")
-    save("digits", shot((work / "runs" / "1-or-7" / "report.html").resolve().as_uri(), 1000, 700))
+    page = shot((work / "runs" / "1-or-7" / "report.html").resolve().as_uri(), 1000, 1500)
+    save("digits", page.crop((0, 755, 1000, 1290)))
 
 
 def export(work: Path) -> None:
