@@ -81,7 +81,7 @@ def dead_links(path: Path) -> list[str]:
 
 
 def named(text: str, page: Path = ROOT) -> Iterator[str]:
-    """The documents that a text names (`docs/.../x.md#anchor`) and that do not exist, or lack the anchor."""
+    """The documents that a text names, each with its anchor, and that do not exist, or lack the anchor."""
     for file, anchor in NAMED.findall(text):
         places = [
             ROOT / file,
