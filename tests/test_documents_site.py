@@ -17,7 +17,7 @@ from tests.serving.documents import ROOT
 PHONE = 390
 WIDER = """
 const most = document.documentElement.clientWidth + 1;
-const scrolls = 'pre, .highlight, .output, math';
+const scrolls = 'pre, .highlight, .output, math, p:has(> img)';
 return [...document.querySelectorAll('article *')]
   .filter(each => each.getBoundingClientRect().right > most && !each.closest(scrolls))
   .map(each => each.tagName + ' ' + each.textContent.slice(0, 60))
