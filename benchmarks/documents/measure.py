@@ -1,6 +1,8 @@
 """Words, pictures and long sentences of README.md and docs/, page by page.
 
 python -m benchmarks.documents.measure [ROOT]
+
+Tables that `docs/tables.py` makes from the code are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ _FENCE = re.compile(r"^ *(```|~~~).*?^ *\1[`~]*$", re.M | re.S)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _HEADING = re.compile(r"^#+ .*$", re.M)
 _BLOCK = re.compile(r"^\s*(?:[-*+] |\d+\. |!!! |\|)", re.M)  # each begins a block of its own
+_GENERATED = re.compile(r"<!-- table: [\w-]+ -->.*?<!-- end -->", re.S)
 _MARKER = re.compile(r"^\s*(?:[-*+]|\d+\.) ")
 _LEFT_OUT = re.compile(r"^\s*(?:\||!!! |::: |    )")  # tables, and indented code
 _CODE = re.compile(r"`[^`]+`")
@@ -30,7 +33,7 @@ class Page:
     """What was counted on one page."""
 
     name: str
-    words: int  # of the whole file, code and tables included
+    words: int  # code and tables included
     read: int  # of these, outside of code and comments
     pictures: int
     sentences: int
@@ -92,7 +95,7 @@ def length(sentence: str) -> int:
 
 def measure(path: Path, name: str) -> Page:
     """The counts of one page."""
-    text = text_of(path)
+    text = _GENERATED.sub("", text_of(path))
     lengths = [length(sentence) for sentence in sentences(text)]
     pictures = len(PICTURE.findall(_FENCE.sub("", text))) + drawn_by(path)
     read = len(_COMMENT.sub("", _FENCE.sub("", text)).split())
