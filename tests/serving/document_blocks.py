@@ -28,7 +28,7 @@ FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```[ ]*$", re.M | re.S)
 NOT_RUN = re.compile(r"<!-- not run: (.+?) -->\s*$", re.S)
 BEFORE = re.compile(r"<!-- before: (.+?) -->")
 INSTALLS = re.compile(r"^pip install .*$", re.M)
-FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|sh|yml|yaml))\b")
+FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|sh|yml|yaml|obj))\b")
 SHELL = ("bash", "sh", "console")
 PROGRAM = re.compile(
     r"^(?:\$ |(?:[A-Z_]+=\S+ )*(?:trex|make|pip|python3?[.\d]*|docker|uv|uvx|export|source) )", re.M
@@ -62,7 +62,7 @@ class Block:
     @property
     def file(self) -> str:
         """The name of the file that it is; "" if it is none."""
-        found = FILE.match(self.body) if self.language in ("python", "toml", "bash", "yaml") else None
+        found = FILE.match(self.body)
         return found[1] if found else ""
 
     @property
