@@ -57,7 +57,7 @@ def test_no_page_is_wider_than_a_phone(site: Path) -> None:
 @pytest.mark.process
 def test_the_site_has_the_notebook_formulas_and_a_way_on(site: Path) -> None:
     tutorial = (site / "start" / "tutorial" / "index.html").read_text(encoding="utf-8")
-    assert "data:image/png;base64," in tutorial
+    assert "data:image/jpeg;base64," in tutorial
     assert "trex.find" in tutorial
     statistics = (site / "concepts" / "statistics" / "index.html").read_text(encoding="utf-8")
     assert statistics.count("<math") > 20
@@ -79,12 +79,14 @@ def test_a_notebook_becomes_markdown_with_what_its_cells_show() -> None:
                     "data": {"text/html": ["<b>\n\nbold</b>"], "text/plain": ["x"]},
                 },
                 {"output_type": "execute_result", "data": {"text/plain": ["<Run>"]}},
+                {"output_type": "execute_result", "data": {"image/jpeg": "QUJD\n", "text/plain": "x"}},
             ],
         },
     ]
     assert markdown_of({"cells": json.loads(json.dumps(cells))}) == (
         "# A title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
-        '<div class="output"><b> bold</b></div>\n\n<pre class="output">&lt;Run&gt;</pre>'
+        '<div class="output"><b> bold</b></div>\n\n<pre class="output">&lt;Run&gt;</pre>\n\n'
+        '<p class="output"><img alt="The picture that the cell shows" src="data:image/jpeg;base64,QUJD"></p>'
     )
 
 

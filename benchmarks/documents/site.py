@@ -6,7 +6,6 @@ of its own line, as GitHub reads them.
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import re
@@ -87,9 +86,10 @@ def shown(output: dict[str, Any]) -> str:
     if output["output_type"] == "stream":
         return f"```text\n{''.join(output['text']).rstrip()}\n```" if output["name"] == "stdout" else ""
     data = output.get("data", {})
-    if "image/png" in data:
-        url = base64.b64encode(base64.b64decode("".join(data["image/png"]))).decode("ascii")
-        return f'<p class="output"><img alt="The picture that the cell shows" src="data:image/png;base64,{url}"></p>'
+    for kind in ("image/png", "image/jpeg"):
+        if kind in data:
+            url = f"data:{kind};base64,{''.join(''.join(data[kind]).split())}"
+            return f'<p class="output"><img alt="The picture that the cell shows" src="{url}"></p>'
     if "text/html" in data:
         lines = "".join(data["text/html"]).splitlines()
         return f'<div class="output">{" ".join(line.strip() for line in lines if line.strip())}</div>'
