@@ -2,7 +2,7 @@
 
     python -m benchmarks.efficiency queries/one_cube_without_cubes.toml --out runs/efficiency --cpu 1200 --seeds 3
 
-Each search ends once its pictures have cost `--cpu` seconds, by the costs of one core in docs/reference/presets.md, which do
+Each search ends once its pictures have cost `--cpu` seconds, by the costs in docs/reference/presets.md, which do
 not depend on what else runs; no step counts as warmup. Prints one JSON line a search: distinct scenes that survive
 fresh noise, families, chains that hit, effective sizes, and `cpu_s_for_25`, the CPU seconds for 25 effective scenes;
 then the medians over the seeds, and how many times as many distinct scenes today's search finds as the block kernel.
