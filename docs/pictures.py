@@ -134,7 +134,7 @@ def own_model(work: Path) -> None:
     """The report of the how-to's own search."""
     files_of("own-model", work)
     run(work, "trex find red.toml --model mymodel:factory --out runs/red")
-    save(shot(work / "runs/red/report.html", (0, 0, 1200, 900), 0.6), "own-model")
+    save(shot(work / "runs/red/report.html", (0, 0, 1200, 1000), 0.6), "own-model")
 
 
 def chat_models(work: Path) -> None:
