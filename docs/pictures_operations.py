@@ -135,25 +135,30 @@ def ci(work: Path) -> None:
 def farm(work: Path) -> None:
     """The queue's page, while a sweep over ten digits is under way."""
     place = work / "farm"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+    place.mkdir(exist_ok=True)
     run(place, "trex queue add mnist_sure_of_7 --sweep answer=0..9 --set search.steps=100")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     served = subprocess.Popen(["trex", "queue", "serve", "--port", str(port)], cwd=place)
     worked = subprocess.Popen(["trex", "queue", "run", "--until-empty"], cwd=place)
     try:
-        while states(place).count("done") < 3 or "running" not in states(place):
+        while rendered(place) < 50 or states(place).count("done") < 3:
             time.sleep(1)
             if worked.poll() is not None:
-                raise RuntimeError("the queue was empty before its picture was taken")
+                raise RuntimeError(f"the queue is empty; delete {place} to begin it again")
         address = f"http://127.0.0.1:{port}/"
         urllib.request.urlopen(address).close()
-        save("farm", shot(address, 1000, 760))
+        save("farm", shot(address, 1260, 840))
     finally:
         for process in (worked, served):
             process.terminate()
             process.wait()
+
+
+def rendered(place: Path) -> int:
+    """How many pictures the workers of a farm have rendered since they started."""
+    farms = (place / "runs" / ".farm").glob("*.json")
+    return sum(worker["renders"] for farm in farms for worker in json.loads(farm.read_text())["workers"])
 
 
 def states(place: Path) -> list[str]:
