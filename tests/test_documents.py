@@ -58,7 +58,7 @@ def test_every_document_that_code_messages_and_tests_name_is_there() -> None:
 
 def test_a_document_that_is_gone_or_lacks_the_anchor_is_noticed() -> None:
     gone = "docs/NO" + "NE.md"
-    lost = "docs/faq.md#no" + "-such-one"
+    lost = "docs/faq" + ".md#no-such-one"
     text = f"see {gone}, docs/faq.md#questions ({lost}) and x/{gone}"
     assert list(named(text)) == [gone, lost]
 

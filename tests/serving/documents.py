@@ -40,7 +40,7 @@ CODE = {
     "",
 }  # where documents are named
 NO_CODE = {"runs", "site", "build", "dist", "node_modules"}
-NAMED = re.compile(r"(?<![\w./-])((?:reproduce/)?docs/[\w./-]+?\.(?:md|ipynb))(#[\w-]+)?")
+NAMED = re.compile(r"(?<![\w./-])((?:reproduce/)?docs/[\w./-]*\w\w\.(?:md|ipynb))(#[\w-]+)?")  # not docs/a.md
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 MODULE = re.compile(r"`(trex(?:\.\w+)+)(?:\(\))?`")
