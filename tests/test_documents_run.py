@@ -55,6 +55,13 @@ def test_what_is_not_run_says_what_it_needs_or_how_long_it_takes(capsys: pytest.
     assert len(left_out) <= (1 - LEAST_RUN) * every
 
 
+def test_no_block_that_runs_changes_the_machine() -> None:
+    every = [block for found in CODE.values() for block in found if not block.reason]
+    assert [str(block) for block in every if block.changes_machine] == []
+    (block,) = blocks("page.md", "```bash\napt-get install -y make\n```\n")
+    assert block.changes_machine
+
+
 @pytest.mark.parametrize(
     "page", [page for page, found in CODE.items() if any(not block.reason for block in found)]
 )

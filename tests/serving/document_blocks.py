@@ -28,6 +28,7 @@ FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```[ ]*$", re.M | re.S)
 NOT_RUN = re.compile(r"<!-- not run: (.+?) -->\s*$", re.S)
 BEFORE = re.compile(r"<!-- before: (.+?) -->")
 INSTALLS = re.compile(r"^pip install .*$", re.M)
+CHANGES_MACHINE = re.compile(r"\bapt-get |\bdocker |\buv |-m pip install|\bgit clone ")  # must say `not run`
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|sh|yml|yaml|obj))\b")
 SHELL = ("bash", "sh", "console")
 PROGRAM = re.compile(
@@ -71,6 +72,11 @@ class Block:
         return not self.file and (
             self.language in SHELL or (self.language == "" and PROGRAM.search(self.body) is not None)
         )
+
+    @property
+    def changes_machine(self) -> bool:
+        """Whether it would install something or fetch a repository."""
+        return self.is_shell and CHANGES_MACHINE.search(self.body) is not None
 
     @property
     def is_code(self) -> bool:
@@ -156,7 +162,9 @@ class PageRun:
     def run(self, block: Block) -> None:
         """Write the file, or run the code and compare what it prints with what is shown."""
         self.ran += 1
-        if block.file:
+        if block.changes_machine:
+            self.problems.append(f"{block} changes the machine: put <!-- not run: REASON --> before it")
+        elif block.file:
             place = self.folder / block.file
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(block.body, encoding="utf-8")
