@@ -171,7 +171,7 @@ def baseline(work: Path) -> None:
     """The page of the how-to's baseline, beside the demo."""
     run(work, "trex find demo --out runs/demo")
     run(work, "trex baseline demo --rendered 300 --beside runs/demo --out runs/baseline-demo")
-    save(shot(work / "runs/baseline-demo/baseline.html", (0, 0, 1200, 900), 0.6), "baseline")
+    save(shot(work / "runs/baseline-demo/baseline.html", (0, 0, 1200, 1225), 0.6), "baseline")
 
 
 PICTURES: dict[str, Callable[[Path], None]] = {
