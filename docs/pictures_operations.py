@@ -3,7 +3,7 @@
 python docs/pictures_operations.py             # all
 python docs/pictures_operations.py gpu export  # these
 
-Needs Chromium, the extra farm, and for `repair` the files of MNIST in TREX_DIGITS. Runs are kept in --work
+Needs Chromium, the extra farm, and for `repair` the files of Fashion-MNIST in TREX_DIGITS. Runs are kept in --work
 (runs/pictures): a second call reads or resumes them.
 """
 
@@ -194,23 +194,19 @@ def gpu(work: Path) -> None:
 
 
 REPAIR = (
-    "--set identify.seeds=1000 --set identify.held_out=300 --set identify.validation=1000 --set identify.compared=100 "
-    "--set correct.seeds=2"
-)
+    "identify.noise=printed", "identify.seeds=1000", "identify.held_out=300", "identify.validation=1000",
+    "identify.compared=100", "distill.components=40", "correct.seeds=1", "correct.lambdas=[0.0,0.1]",
+)  # fmt: skip
 
 
 def repair(work: Path) -> None:
-    """The first screen of a repair's report; smaller than the shipped one."""
-    folder = "runs/repair/mnist"
+    """What a repair of garments, smaller than the shipped one, says of its correction."""
+    folder = "runs/repair/fashion"
     if not (work / folder / "report.html").exists():
-        run(work, f"trex repair identify mnist {REPAIR}")
-        for words in (
-            f"distill {folder}",
-            f"label {folder} --voters committee",
-            f"correct {folder}",
-            f"report {folder}",
-        ):
-            run(work, f"trex repair {words}")
+        run(work, f"trex repair identify fashion {' '.join(f'--set {each}' for each in REPAIR)}")
+        steps = ("distill {}", "label {} --voters committee", "correct {}", "report {}")
+        for words in steps:
+            run(work, f"trex repair {words.format(folder)}")
     save("repair", shot((work / folder / "report.html").resolve().as_uri(), 1000, 900))
 
 
