@@ -11,7 +11,7 @@ import os
 import sys
 from functools import partial
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see docs/PERFORMANCE.md
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # scoring beside Blender; see reproduce/LOG.md
 
 from benchmarks import efficiency as searches
 from benchmarks.efficiency import efficiency

@@ -26,7 +26,7 @@ class Preset:
     persistent: bool = True
 
 
-# From the most expensive to the cheapest; docs/QUERIES.md says what each is for.
+# From the most expensive to the cheapest; docs/reference/presets.md says what each is for.
 # clevr: clevr-dataset-gen's 512 samples and its base scene's 12 bounces, at the released pictures' size.
 _ALL = (
     Preset("clevr", 480, 320, 512, None, max_bounces=12),

@@ -21,16 +21,19 @@ from tests.serving.documents import (
     complaint,
     dead_links,
     exists,
+    files_of_code,
     is_ours,
+    named,
     place_of,
     prose,
     unknown_words,
 )
+from trex.pages.glossary import WORDS
 
 SPOKEN = [
     name for name in NAMES if name not in ("CHANGELOG.md", "reproduce/LOG.md")
 ]  # not of former commands
-WORDS = ("world", "model", "query", "target", "hit", "draw", "chain", "run", "effect", "look")
+OLD = {"LOG.md"}  # it names what was there
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +45,22 @@ def test_a_dead_link_and_a_dead_anchor_are_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A heading: one\n[a](#a-heading-one) [b](#two) [c](none.md) [d](https://x.example/y)\n")
     assert dead_links(page) == ["#two", "none.md"]
+
+
+def test_every_document_that_code_messages_and_tests_name_is_there() -> None:
+    dead = {
+        str(path.relative_to(ROOT)): wrong
+        for path in files_of_code()
+        if path.name not in OLD and (wrong := list(named(path.read_text(encoding="utf-8"), path)))
+    }
+    assert dead == {}
+
+
+def test_a_document_that_is_gone_or_lacks_the_anchor_is_noticed() -> None:
+    gone = "docs/NO" + "NE.md"
+    lost = "docs/faq" + ".md#no-such-one"
+    text = f"see {gone}, docs/faq.md#questions ({lost}) and x/{gone}"
+    assert list(named(text)) == [gone, lost]
 
 
 @pytest.mark.parametrize("name", SPOKEN)
@@ -103,11 +122,17 @@ def test_a_module_that_is_gone_is_noticed() -> None:
     assert exists("trex.worlds.vectors.VectorWorld")
 
 
-def test_the_glossary_has_the_ten_words_and_leads_to_where_they_are_used() -> None:
-    text = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
-    parts = re.split(r"^## ", text, flags=re.M)[1:]
-    assert tuple(part.split("\n", 1)[0].lower() for part in parts) == WORDS
-    assert [part[:20] for part in parts if ".md" not in part] == []
+def test_the_glossary_has_every_word_that_pages_explain() -> None:
+    text = re.sub(r"[*\s]+", " ", (ROOT / "docs" / "reference" / "glossary.md").read_text("utf-8").lower())
+    stems = {word: word.lower().removesuffix("ies").removesuffix("s") for word in WORDS}
+    assert [word for word, stem in stems.items() if not re.search(rf"(?<!\w){re.escape(stem)}", text)] == []
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    terms = [term.lower() for term in re.findall(r"^## (.+)$", text, re.M)]
+    assert terms == sorted(terms)
+    assert len(terms) > 50
 
 
 def test_the_citation_file_says_what_citation_file_format_requires() -> None:
@@ -123,8 +148,10 @@ def test_the_citation_file_says_what_citation_file_format_requires() -> None:
 
 
 def test_the_site_has_every_document() -> None:
-    pages = re.findall(r"\w+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    pages = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    docs = ROOT / "docs"
+    there = [*docs.rglob("*.md"), *(path.with_suffix(".md") for path in docs.rglob("*.ipynb"))]
+    assert sorted(pages) == sorted(path.relative_to(docs).as_posix() for path in there)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def subnormals_as_zero() -> Iterator[None]:
 
     Weight decay drives unused weights there, and processors multiply such numbers some twenty times more slowly: a
     third of the relation layers' weights of the released Relation Network are subnormal, and it answers 13 times as
-    fast like this (docs/PERFORMANCE.md). A sum with any other term does not notice them.
+    fast like this (reproduce/LOG.md). A sum with any other term does not notice them.
     """
     if is_flushing():
         yield

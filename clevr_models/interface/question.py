@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.json_fields import short
 from trex.scenes.questions.functions import FUNCTIONS, OBJECT, SET
 from trex.scenes.questions.programs import Step
 from trex.scenes.relations import RELATIONS
@@ -98,4 +99,7 @@ def _check_value(index: int, step: ProgramStep, signature: Signature) -> None:
         needed = f"one of {', '.join(signature.values)}" if signature.values else "no value"
         raise InputError(f"step {index} ({step.function}) has value {step.value_inputs!r}; it needs {needed}")
     if signature.values and step.value_inputs[0] not in signature.values:
-        raise unknown(f"value of step {index} ({step.function})", step.value_inputs[0], signature.values)
+        raise InputError(
+            f"step {index} ({step.function}) asks for {short(step.value_inputs[0])}, and the model has words for "
+            f"{', '.join(signature.values)} only; ask without that word, or test a model that takes English"
+        )

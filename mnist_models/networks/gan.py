@@ -19,7 +19,7 @@ class Doubling(nn.ConvTranspose2d):
     """A transposed convolution of 4x4 kernels that doubles the sides, as one matrix product.
 
     For small pictures and large weights this takes 40% of the time of torch's own in bfloat16 on a CPU
-    (docs/PERFORMANCE.md); the numbers are the same up to rounding.
+    (reproduce/LOG.md); the numbers are the same up to rounding.
     """
 
     def __init__(self, channels: int, out: int) -> None:

@@ -26,7 +26,7 @@ GPU_FIRST_RENDER_S = 900.0  # the first render on a GPU may compile kernels
 OUT_OF_MEMORY = "System is out of GPU memory"  # what Cycles says
 SLOW_OR_BROKEN = "Render it alone at preset 'draft', or raise timeout_s."
 FULL_CARD = (
-    "The graphics card's memory is full: use fewer Blender processes ([render] processes; docs/PERFORMANCE.md says "
+    "The graphics card's memory is full: use fewer Blender processes ([render] processes; docs/how-to/gpu.md says "
     'what each takes), or [render] device = "cpu".'
 )
 

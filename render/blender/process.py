@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 CHILD = "trex.render.blender_child.main"
 START_S = 180.0
 MAX_LOG_BYTES, LOG_TAIL = 1 << 20, 1500
-SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (docs/PERFORMANCE.md)
+SETTLED_AFTER = 50  # pictures, after which a process has nearly its final size (reproduce/LOG.md)
 MAX_GROWTH = 0.5  # of the size at that time
 
 

@@ -121,7 +121,7 @@ def seeing_cores(n: int) -> Iterator[None]:
 
 
 # Blender frees a picture's memory, but in pieces between others that stay, so glibc keeps the pages: 20 MB of 300
-# after 200 pictures, while the memory in use was constant to .1 MB (docs/PERFORMANCE.md).
+# after 200 pictures, while the memory in use was constant to .1 MB (reproduce/LOG.md).
 EVERY = 50  # pictures; a call takes 2 ms
 
 

@@ -127,7 +127,7 @@ CELLS: tuple[Column[Detail], ...] = (
 CELLS_HEAD = (
     "\n## Cell by cell\n\nThe renders were made at the deciding look, and every scene that is counted as distinct was "
     "confirmed there under noise draws that no search had seen. CPU hours are those of the pictures, at the costs of "
-    "one core in [PERFORMANCE.md](../../docs/PERFORMANCE.md), as if no two cells had shared one; a record "
+    "one core in [Presets](../../docs/reference/presets.md), as if no two cells had shared one; a record "
     "without its cheap renders says what those at the deciding look cost.\n"
 )
 

@@ -133,7 +133,7 @@ def test_a_callable_is_named_on_the_command_line(tmp_path: Path, monkeypatch: py
 def test_the_worked_example_of_the_documentation_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "MODELS.md").read_text()
+    text = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "own-model.md").read_text()
     (example,) = [
         part.split("```")[0] for part in text.split("```python") if "def ask(" in part.split("```")[0]
     ]

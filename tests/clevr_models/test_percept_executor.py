@@ -213,7 +213,7 @@ def test_gradient_equals_finite_differences() -> None:
         ((), "empty program"),
         (chain("scene", "filter_color red"), "no answer"),
         (chain("scene", "filter_colour red", "count"), "did you mean 'filter_color'"),
-        (chain("scene", "filter_color pink", "count"), "'pink' is not known"),
+        (chain("scene", "filter_color pink", "count"), "asks for 'pink', and the model has words for gray"),
         (chain("scene", "filter_color", "count"), "one of gray"),
         (chain("scene", "count now"), "no value"),
         (chain("scene", "query_shape"), "it needs object"),

@@ -17,9 +17,30 @@ from tests.running.command_line import whole
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
-    path for folder in (".", "docs", "reproduce", "reproduce/docs") for path in (ROOT / folder).glob("*.md")
+    path
+    for folder, pattern in (
+        (".", "*.md"),
+        ("docs", "**/*.md"),
+        ("reproduce", "*.md"),
+        ("reproduce/docs", "*.md"),
+    )
+    for path in (ROOT / folder).glob(pattern)
 )
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+CODE = {
+    ".py",
+    ".toml",
+    ".html",
+    ".js",
+    ".yml",
+    ".yaml",
+    ".md",
+    ".ipynb",
+    ".cff",
+    "",
+}  # where documents are named
+NO_CODE = {"runs", "site", "build", "dist", "node_modules"}
+NAMED = re.compile(r"(?<![\w./-])((?:reproduce/)?docs/[\w./-]*\w\w\.(?:md|ipynb))(#[\w-]+)?")  # not docs/a.md
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 MODULE = re.compile(r"`(trex(?:\.\w+)+)(?:\(\))?`")
@@ -57,6 +78,28 @@ def dead_links(path: Path) -> list[str]:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             found.append(link)
     return found
+
+
+def named(text: str, page: Path = ROOT) -> Iterator[str]:
+    """The documents that a text names, each with its anchor, and that do not exist, or lack the anchor."""
+    for file, anchor in NAMED.findall(text):
+        places = [
+            ROOT / file,
+            *([ROOT / "reproduce" / file] if page.is_relative_to(ROOT / "reproduce") else []),
+        ]
+        found = next((place for place in places if place.exists()), None)
+        if found is None or (anchor and anchor[1:] not in anchors(found)):
+            yield file + anchor
+
+
+def files_of_code() -> Iterator[Path]:
+    """Every text file of the repository that may name a document."""
+    for folder in sorted(ROOT.iterdir()):
+        if folder.name.startswith(".") and folder.name != ".github":
+            continue
+        for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
+            if path.suffix in CODE and path.is_file() and not NO_CODE & set(path.relative_to(ROOT).parts):
+                yield path
 
 
 def commands(text: str) -> Iterator[list[str]]:

@@ -27,7 +27,7 @@ def _weights(value: object) -> object:
 
 
 class AuditOptions(Options):
-    """The options of an audit; docs/AUDIT.md says more of each."""
+    """The options of an audit; docs/how-to/audit.md says more of each."""
 
     model: Model
     world: World = Path("clevr")

@@ -276,8 +276,8 @@ def _last_words(folder: Path) -> Sequence[str]:
 
 
 DETAILS = """The result is a `Run`: a folder with every draw and a report. Each further keyword is the key of the same
-name in docs/QUERIES.md (`target` is `target.kind`, `generator` and `model` are their `name`) and replaces it in the
-file; without a file, the keywords are the query. `set={"search.seed": 3}` sets any key by its dotted name.
+name in docs/reference/queries.md (`target` is `target.kind`, `generator` and `model` are their `name`), and replaces
+it in the file; without a file, the keywords are the query. `set={"search.seed": 3}` sets any key by its dotted name.
 
 `model` is a name, or an object of this session: a `torch.nn.Module` from pictures (B, 3, H, W), float32 in [0, 1], to
 logits (B, 28) in the order of `trex.clevr_models.interface.answers.ANSWERS`, or (B, K) with an attribute `labels` (K

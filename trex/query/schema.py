@@ -78,7 +78,7 @@ def _short_json(table: Mapping[str, object]) -> Mapping[str, object]:
     return table
 
 
-# Upper bounds far beyond any use: larger values are mistakes or attacks. docs/QUERIES.md lists them.
+# Upper bounds far beyond any use: larger values are mistakes or attacks. docs/reference/queries.md lists them.
 MAX_STEPS = 10_000_000  # of a chain; each step renders a picture
 MAX_DRAWS = 10_000_000
 MAX_EXTRA = 2000

@@ -25,3 +25,8 @@ def query_path(given: Path) -> Path:
     shipped = QUERIES / f"{given}{SUFFIX}"
     is_name = given.name == str(given) and (os.path.isdir(given) or not os.path.exists(given))
     return shipped if is_name and os.path.isfile(shipped) else given
+
+
+def shown_name(path: Path) -> str:
+    """How a page names a query's file: a shipped query by its name, any other by its path."""
+    return path.stem if path.parent == QUERIES else str(path)

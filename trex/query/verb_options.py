@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOOKS = f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"  # for help texts
 DEVICE_WORDS = f"{', '.join(DEVICES[:-1])} or {DEVICES[-1]}"
-SPECS = "shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/MODELS.md."
+SPECS = "shipped, relation-network, iep:18k, package.module:factory, a file or an address; docs/how-to/own-model.md."
 
 
 def settings(table: Mapping[str, object]) -> tuple[str, ...]:

@@ -195,7 +195,7 @@ def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, s
         steps.append(("Change every attribute too", f"trex explain {run}"))
         if any(hit.is_wrong for hit in results.found):
             steps.append(("Keep the scenes as a regression test", f"trex suite add {run} --to suite"))
-    steps.append(("Take the scenes along", f"trex export {run}"))
+        steps.append(("Take the scenes along", f"trex export {run}"))
     return tuple(steps)
 
 

@@ -49,7 +49,7 @@ class Duration:
 
 
 def has_known_cost(query: Query) -> bool:
-    """Whether docs/PERFORMANCE.md says what a picture of this query costs."""
+    """Whether docs/reference/presets.md says what a picture of this query costs."""
     return query.generator.name == "clevr" and query.render.preset in CPU_S
 
 
@@ -69,7 +69,7 @@ def estimate(query: Query, pictures: int, cheap: int = 0, cheap_cpu_s: float = 0
     seconds = pictures * (cpu_s / processes + BESIDE_S) + cheap_cpu_s / processes + cheap * BESIDE_S
     missing = "" if query.search.bank else "; no search was measured here yet"
     return Duration(
-        seconds + _starts(query) * START_S, f"documented for an idle CPU (docs/PERFORMANCE.md){missing}"
+        seconds + _starts(query) * START_S, f"documented for an idle CPU (docs/reference/presets.md){missing}"
     )
 
 

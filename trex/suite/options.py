@@ -34,7 +34,7 @@ class SuiteRunOptions(Options):
     """The suite, the model to ask, the pictures to ask about, and what counts as a failure."""
 
     suite: Annotated[Path, Option("A suite, as `trex suite add` makes it.", metavar="DIR", is_argument=True)]
-    model: Annotated[str, Option("The model to ask; docs/MODELS.md.")]
+    model: Annotated[str, Option("The model to ask; docs/how-to/own-model.md.")]
     endpoint: Endpoint = None
     max_requests: MaxRequests = None
     trust_remote_code: TrustRemoteCode = False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from trex.query.schema import Query
 from trex.worlds.looks import ladder
 
-# CPU seconds of one core; docs/PERFORMANCE.md, render.cpu_s
+# CPU seconds of one core; docs/reference/presets.md, render.cpu_s
 CPU_S = {
     "analytic": 0.013, "draft": 0.063, "sketch": 0.134, "fast": 0.382, "coarse": 0.521, "sharp": 1.41,
     "reference": 4.59, "clevr": 118.0,
 }  # fmt: skip
-BESIDE_S = 0.022  # proposing and scoring one picture (docs/PERFORMANCE.md)
+BESIDE_S = 0.022  # proposing and scoring one picture (docs/reference/presets.md)
 MAX_INNER = 16
 # Cheap steps for a dear one, from which ratio of their costs on (benchmarks/kernels/KERNELS.md).
 INNER = ((20.0, MAX_INNER), (8.0, 8), (0.0, 4))

@@ -15,7 +15,7 @@ from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.latents import Latent, OpenRenderer
 
 DECIDING = ""  # every other look is named by its preset
-# Cheapest first. The first is the bank's; each costs a small part of the deciding look (docs/PERFORMANCE.md).
+# Cheapest first. The first is the bank's; each costs a small part of the deciding look (docs/reference/presets.md).
 LADDER = (ANALYTIC, "sketch", "fast", "coarse", "sharp")
 LADDERS = {
     "reference": LADDER, "clevr": LADDER, "sharp": (ANALYTIC,), "coarse": (ANALYTIC,), "fast": (ANALYTIC,),

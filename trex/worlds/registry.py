@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CLEVR = "clevr"
 SHIPPED = "shipped"  # the default of [model] name, which leaves the choice to the world
-OWN = "'package.module:callable' for one of your own (docs/DIGITS.md)"
+OWN = "'package.module:callable' for one of your own (docs/how-to/own-world.md)"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Every exit code of the table in docs/VERDICTS.md, by the command that gives it."""
+"""Every exit code of the table in docs/reference/commands.md, by the command that gives it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def find(searched: Path, *words: object) -> tuple[int, str]:
 
 
 def test_the_table_of_the_documents_has_the_tested_codes() -> None:
-    table = re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "VERDICTS.md").read_text(encoding="utf-8"), re.M)
+    table = re.findall(
+        r"^\| (\d+) \|", (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8"), re.M
+    )
     assert sorted(map(int, table)) == sorted(TESTED)
 
 

@@ -1,4 +1,4 @@
-"""docs/tutorial.ipynb runs as it stands: the first cells always, on the fake world; the whole by night, in Blender."""
+"""docs/start/tutorial.ipynb runs as it stands: its cells on the fake world, and by night in Blender."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import trex
 
-NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "tutorial.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[3] / "docs" / "start" / "tutorial.ipynb"
 
 
 def cells() -> list[str]:
@@ -34,24 +34,28 @@ def execute(code: list[str]) -> dict[str, object]:
     return names
 
 
-def test_the_notebook_is_committed_without_outputs() -> None:
+def test_the_notebook_is_committed_with_the_outputs_of_one_run() -> None:
     book = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in book["cells"])
+    code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not any(output["output_type"] == "error" for output in outputs)
+    assert any(kind.startswith("image/") for output in outputs for kind in output.get("data", {}))
 
 
 def smaller(cell: str) -> str:
-    """The cell with flat pictures instead of Blender's, and few of them."""
-    cell = re.sub(r"(?<=\bpreset)(.{1,3})\"draft\"", r'\1"fake"', cell)
-    return re.sub(
-        r"(?<=\bsteps)(\D{1,3})\d+", r"\g<1>4", re.sub(r"(?<=\bprior_scenes)(\D{1,3})\d+", r"\g<1>8", cell)
-    )
+    """The cell with flat pictures instead of Blender's, few of them, and no bank."""
+    cell = re.sub(r"(?<=\bpreset)(.{1,3})\"(?:draft|fast)\"", r'\1"fake"', cell)
+    for name, number in (("steps", 4), ("prior_scenes", 8), ("bank", 0), ("spread", 0)):
+        cell = re.sub(rf"(?<=\b{name})(\D{{1,3}})\d+", rf"\g<1>{number}", cell)
+    return cell
 
 
 @pytest.mark.slow
 def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = [smaller(cell) for cell in cells()]
-    text = quick[1].replace("query = {", 'query = {"model": "fake",')
+    text = quick[1].replace("query = {", 'query = {"model": "fake", "chains": 2, "steps": 4,')
     assert text != quick[1]
     names = execute([quick[0], text, *quick[2:]])
     run, own = names["run"], names["own"]

@@ -1,4 +1,4 @@
-"""The SLURM script and the Kubernetes manifest of docs/FARM.md do what they are for, as far as one machine can tell."""
+"""The SLURM script and the Kubernetes manifest beside docs/how-to/farm.md do what one machine can tell of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "FARM.md"
+ROOT = Path(__file__).resolve().parents[3]
+HOW_TO = ROOT / "docs" / "how-to"
 STAND_IN = """#!/bin/bash
 [ "$(basename "$0")" != trex ] || trap 'echo "given back" >> "$LOG"; exit 0' TERM
 echo "$(basename "$0") $RAY_AUTH_MODE $RAY_AUTH_TOKEN $*" >> "$LOG"
@@ -24,13 +25,6 @@ case "$(basename "$0")" in
   trex) [ -z "$STAYS" ] || for _ in $(seq 600); do sleep 0.1; done ;;
 esac
 """
-
-
-def block(language: str, word: str) -> str:
-    """The one block of code with this word."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    (found,) = (block for block in blocks if word in block)
-    return str(found)
 
 
 class Job:
@@ -45,7 +39,7 @@ class Job:
             (bin_folder / name).chmod(0o755)
         (folder / ".venv" / "bin").mkdir(parents=True)
         (folder / ".venv" / "bin" / "activate").touch()
-        script = block("bash", "#SBATCH").replace("/shared/project", str(folder))
+        script = (HOW_TO / "slurm.sh").read_text(encoding="utf-8").replace("/shared/project", str(folder))
         environment = {
             "PATH": f"{bin_folder}:/usr/bin:/bin", "LOG": str(self.log), "SLURM_JOB_ID": str(number),
             "STAYS": "1" if stays else "",
@@ -102,14 +96,14 @@ def test_before_the_end_of_its_time_a_job_waits_until_its_queries_are_given_back
 def containers() -> list[tuple[dict[str, str], dict[str, object]]]:
     """The parameters of Ray and the container of each group of the manifest."""
     yaml = pytest.importorskip("yaml")
-    spec = yaml.safe_load(block("yaml", "RayCluster"))["spec"]
+    spec = yaml.safe_load((HOW_TO / "kubernetes.yaml").read_text(encoding="utf-8"))["spec"]
     groups = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
     return [(group["rayStartParams"], group["template"]["spec"]["containers"][0]) for group in groups]
 
 
 def test_the_probes_need_nothing_that_the_image_lacks() -> None:
     """KubeRay adds its own where one is missing, and those need wget and Ray's dashboard agent."""
-    assert "wget" not in (DOCUMENT.parents[1] / "Dockerfile").read_text()
+    assert "wget" not in (ROOT / "Dockerfile").read_text()
     for parameters, container in containers():
         for name in ("readinessProbe", "livenessProbe"):
             probe = container[name]

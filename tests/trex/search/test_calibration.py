@@ -66,7 +66,7 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
 
 
 def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the costs in docs/PERFORMANCE.md; a query that says `inner` decides itself (above).
+    """By the costs in docs/reference/presets.md; a query that says `inner` decides itself (above).
 
     Planted bug: the leading look alone decided, whatever a picture at the deciding look costs.
     """

@@ -74,6 +74,7 @@ def test_its_chains_stay_in_the_level_set_and_its_page_says_nothing_of_truth(don
         assert word not in text.lower(), word
     assert "the answer is" not in page.text
     assert 'class="small-picture"' in html
+    assert "trex export" not in page.text, "the page advises what the command refuses"
 
 
 @pytest.mark.process

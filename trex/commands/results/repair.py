@@ -46,7 +46,7 @@ R = TypeVar("R")
 class Repair:
     """A repair in its folder, of a digit model or on rendered scenes; each step resumes, and a finished one is kept.
 
-    `data` is the folder of a digit model's data set, None for the places that docs/REPAIR.md names; `processes` are
+    `data` is the folder of a digit model's data set, None for the places in docs/how-to/digits.md; `processes` are
     Blender's. Ctrl-C raises KeyboardInterrupt and keeps what is done. A step raises InputError for settings or votes
     that cannot be used, RunError if the step before it is missing or the folder was changed.
     """
@@ -81,7 +81,7 @@ class Repair:
 
     @property
     def is_repaired(self) -> bool:
-        """Whether the page claims that the model is repaired; docs/REPAIR.md says what that takes."""
+        """Whether the page claims that the model is repaired; docs/how-to/repair.md says what that takes."""
         return self.results.is_repaired
 
     def identify(self) -> Found:

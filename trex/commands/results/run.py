@@ -92,7 +92,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """ "CONVERGED", "FOUND" or "NOT FOUND", for the draws so far; docs/METHOD.md defines them."""
+        """ "CONVERGED", "FOUND" or "NOT FOUND", for the draws so far; docs/concepts/statistics.md defines them."""
         return self.results.ending
 
     @property

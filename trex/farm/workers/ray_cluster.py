@@ -65,7 +65,7 @@ class Cluster:
             if len(failures) >= (STARTS if self.is_local else 1):
                 place = f"at {self._address}" if self._address else f"on this machine ({STARTS} attempts)"
                 raise RunError(
-                    f"cannot start or reach Ray {place}: {failures[-1]}{self._hint()}; see docs/FARM.md"
+                    f"cannot start or reach Ray {place}: {failures[-1]}{self._hint()}; see docs/how-to/farm.md"
                 )
         address = self._address or ""
         self._head = address if address.startswith(CLIENT) else str(ray.get_runtime_context().gcs_address)

@@ -44,5 +44,5 @@ def level_sentences(records: Sequence[Record]) -> tuple[str, ...]:
     )
     return (
         f"SMC: {n} particles {reached}. They descend from {lines_left(records)} of {n} starts. One run's mass is no "
-        "estimate and is not stated: the mean of at least 8 runs is one (docs/METHOD.md).",
+        "estimate and is not stated: the mean of at least 8 runs is one (docs/concepts/statistics.md).",
     )

@@ -13,7 +13,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
-from trex.query.shipped import query_path
+from trex.query.shipped import query_path, shown_name
 from trex.runs.folder import check_out
 from trex.runs.place import RUNS
 from trex.runs.trust import trusted_plan
@@ -68,7 +68,7 @@ def default_out(queries: Sequence[Path]) -> Path:
 def empty_baseline(path: Path, plan: Plan) -> Baseline:
     """The baseline of a query before any picture is scored."""
     return Baseline(
-        query=str(path),
+        query=shown_name(path),
         question=plan.question.text,
         target=plan.target.describe(),
         answers=named_answers(plan.query),

@@ -353,4 +353,4 @@ def test_a_shipped_query_is_counted_by_its_name(tmp_path: Path, monkeypatch: pyt
     result = trex("baseline", "demo", QUERIES / "demo.toml", *words)
     assert result.exit_code == 0, result.output
     (baseline,) = read_baselines(tmp_path / "out" / "baseline.json")
-    assert baseline.query == str(QUERIES / "demo.toml")
+    assert baseline.query == "demo"
