@@ -1,4 +1,4 @@
-"""The metadata of wheel and sdist: complete, valid, and a description whose links lead somewhere from a package page."""
+"""The metadata of the wheels: complete, valid, and a description whose links lead somewhere from a package page."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def problems(version: tuple[int, int]) -> list[str]:
     found = []
     if not OLDEST <= version <= NEWEST:
         found.append(
-            f"Python {dotted(version)} is not supported; {dotted(OLDEST)} to {dotted(NEWEST)} are, and with {_pythons()} "
-            f"Blender comes along: run make PYTHON=/path/to/python{dotted(next(iter(OF_BPY)))}"
+            f"Python {dotted(version)} is not supported; {dotted(OLDEST)} to {dotted(NEWEST)} are, and with "
+            f"{_pythons()} Blender comes along: run make PYTHON=/path/to/python{dotted(next(iter(OF_BPY)))}"
         )
     if platform.system() == "Linux":
         if version in OF_BPY and platform.machine() not in ("x86_64", "AMD64"):
