@@ -44,6 +44,17 @@ def test_the_extra_worlds_is_of_this_version_and_a_licensed_package_of_its_own()
     assert other["version"] == PROJECT["version"] and other["license"] == PROJECT["license"]
 
 
+def test_the_table_of_extras_has_each_once_with_a_star_if_the_tests_have_it() -> None:
+    text = (ROOT / "docs" / "start" / "install.md").read_text(encoding="utf-8")
+    table = re.split(r"^## ", text.partition("\n## Extras\n")[2], flags=re.MULTILINE)[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    extras = PROJECT["optional-dependencies"]
+    assert sorted(listed) == sorted(extras)
+    starred = {name for row in rows if "*" in row for name in re.findall(r"`(\w+)`", row)}
+    assert starred == {name for name in extras if name != "dev" and set(extras[name]) <= set(extras["dev"])}
+
+
 def test_dev_has_what_the_tested_extras_have() -> None:
     extras = PROJECT["optional-dependencies"]
     for extra in ("arviz", "export", "farm", "hf", "onnx", "saliency"):
