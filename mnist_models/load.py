@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from trex.mnist_models.pictures import DIGIT
 
 SHIPPED = Path(__file__).parent / "weights"
 SUFFIX = ".safetensors"
+EXTRA, EXTRA_PACKAGE = "worlds", "bayes_trex_worlds"  # which has the weights that the wheel leaves out
 
 
 def trained_models() -> Path:
@@ -85,22 +87,43 @@ def weights_path(spec: str) -> Path:
     """The path of a spec's weights; InputError if there are none."""
     if spec.endswith(SUFFIX):
         return Path(spec)
-    places = [folder / f"{spec}{SUFFIX}" for folder in (SHIPPED, trained_models())]
-    for place in places:
+    for folder in _folders():
+        place = folder / f"{spec}{SUFFIX}"
         if "/" not in spec and place.is_file():
             return place
+    if spec in left_out():
+        raise InputError(
+            f"the weights of {spec!r} are in the extra {EXTRA}: pip install 'bayes-trex[{EXTRA}]'"
+        )
     raise InputError(
-        f"digit model {spec!r} is neither shipped nor in {places[1].parent} (there are: {_at_hand()}); "
+        f"digit model {spec!r} is neither shipped nor in {trained_models()} (there are: {_at_hand()}); "
         "train it (trex models train vae | gan | beta-vae | classifier) or name a path that ends in .safetensors"
     )
 
 
+def left_out() -> list[str]:
+    """The shipped models whose weights are in an extra that is not installed."""
+    return sorted({card.stem for card in SHIPPED.glob("*.json")} - _names())
+
+
+def _folders() -> list[Path]:
+    """Where a name is looked for: shipped, in the extra, trained here."""
+    found = find_spec(EXTRA_PACKAGE)
+    extra = [Path(place) / "weights" for place in (found and found.submodule_search_locations) or ()]
+    return [SHIPPED, *extra, trained_models()]
+
+
 def _at_hand() -> str:
-    folders = (SHIPPED, trained_models())
-    names = {
-        path.stem for folder in folders for path in folder.glob(f"*{SUFFIX}") if "checkpoint" not in path.name
+    return ", ".join(sorted(_names())) or "none"
+
+
+def _names() -> set[str]:
+    return {
+        path.stem
+        for folder in _folders()
+        for path in folder.glob(f"*{SUFFIX}")
+        if "checkpoint" not in path.name
     }
-    return ", ".join(sorted(names)) or "none"
 
 
 def _decoder(card: DigitCard, weights: Path, threads: int) -> nn.Module:

@@ -79,9 +79,9 @@ def _own_program() -> Program:
     except metadata.PackageNotFoundError as error:
         python = ".".join(map(str, sys.version_info[:2]))
         raise InputError(
-            f"there is no Blender: this Python {python} has no module bpy, and {VARIABLE} is not set; install Python "
-            f"3.11, for which bpy is a dependency, or set {VARIABLE} to a Blender executable ({_range()}) or to a "
-            "Python that has bpy; `trex doctor` shows what is there"
+            f"there is no Blender: this Python {python} has no module bpy, and {VARIABLE} is not set; install trex "
+            f"with Python 3.13 or 3.11, which bring it along, or set {VARIABLE} to a Blender executable "
+            f"({_range()}) or to a Python that has bpy; `trex doctor` shows what is there"
         ) from error
 
 

@@ -20,6 +20,7 @@ from trex.scenes.vocabulary import CLEVR
 
 POOL = 10  # objects of each kind, CLEVR's maximum; grows for larger scenes
 Kind = tuple[str, str]  # shape, material
+GRAY = (0.8, 0.8, 0.8, 1.0)
 INDEX_PASS = "IndexOB" if bpy.app.version < (5, 0, 0) else "Object Index"  # renamed in Blender 5.0
 FloatPass = NDArray[np.float32]
 
@@ -34,6 +35,7 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         bpy.ops.wm.open_mainfile(filepath=settings.base_scene, load_ui=False, use_scripts=False)
         self.scene = bpy.context.scene
+        give_materials(self.scene)
         self.base = {part.name: base_values(self.scene, part) for part in NUISANCES}
         self.meshes: dict[Kind, bpy.types.Mesh] = {}
         for shape, path, sha256 in settings.meshes:
@@ -126,6 +128,38 @@ class Stage:
                 self.passes[name] = flat.reshape(*self.size, channels)[::-1]
 
         engine.render = render
+
+
+def give_materials(scene: bpy.types.Scene) -> None:
+    """Give a diffuse gray to whatever has no material, such as the ground.
+
+    Before Blender 5.0 Cycles draws the same without one; since then its default is a Principled BSDF, which is
+    glossy.
+    """
+    bare = [
+        thing
+        for thing in scene.objects
+        if hasattr(thing.data, "materials") and not any(slot.material for slot in thing.material_slots)
+    ]
+    if bare:
+        material = diffuse("gray")
+        for thing in bare:
+            thing.active_material = material
+
+
+def diffuse(name: str) -> bpy.types.Material:
+    """A new material that scatters 80% of the light in all directions; its node is `Diffuse`."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    shader = tree.nodes.new("ShaderNodeBsdfDiffuse")
+    shader.name = "Diffuse"
+    shader.inputs["Color"].default_value = GRAY
+    shader.inputs["Roughness"].default_value = 0.0
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(shader.outputs["BSDF"], output.inputs["Surface"])
+    return material
 
 
 def base_values(scene: bpy.types.Scene, part: Nuisance) -> list[float]:

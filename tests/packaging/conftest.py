@@ -1,4 +1,4 @@
-"""A wheel and an sdist of this tree, each made once, and the wheel in a virtual environment of its own."""
+"""Wheels and an sdist of this tree, each made once, and the main one in a virtual environment of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "Makefile")
+FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile")
+FOLDERS = ("queries", "worlds")  # besides the packages
 LEFT = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "build", "dist")
 BUILD = "import sys, setuptools.build_meta as build; getattr(build, sys.argv[1])(sys.argv[2])"
 Trex = Callable[..., subprocess.CompletedProcess[str]]
@@ -35,7 +36,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in ROOT.iterdir():
         if path.name in FILES:
             shutil.copy(path, copy)
-        elif path.name == "queries" or (path / "__init__.py").is_file():
+        elif path.name in FOLDERS or (path / "__init__.py").is_file():
             shutil.copytree(path, copy / path.name, symlinks=True, ignore=LEFT)
     return copy
 
@@ -44,6 +45,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of the tree."""
     return build(tree, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def worlds(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the extra `worlds`."""
+    return build(tree / "worlds", "wheel", tmp_path_factory.mktemp("worlds"))
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from tests.running.runs import QUERY
 
 pytestmark = pytest.mark.process
 
-
+LARGEST_BYTES = 8_000_000  # weights of what works without an extra, 5.5 MB of it
 FEW = "from pathlib import Path; import trex; print(Path(trex.__file__).parent)"
 
 
@@ -23,13 +23,19 @@ def names(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
+def sums(wheel: Path) -> dict[str, int]:
+    with ZipFile(wheel) as archive:
+        return {item.filename: item.CRC for item in archive.infolist()}
+
+
 def expected(tree: Path) -> set[str]:
     """Every module and data file of the tree under its name below `trex`, links followed."""
     package = tree / "trex"
     data = (
-        "py.typed", "queries/*.toml", "queries/repair/*.toml", "pages/templates/*", "*_models/weights/*",
-        "clevr_models/relation_network/*.json", "blender_assets/*.blend", "blender_assets/manifest.json",
-        "blender_assets/shapes/*", "render/analytic/weights.json",
+        "py.typed", "queries/*.toml", "queries/repair/*.toml", "pages/templates/*", "clevr_models/weights/*",
+        "mnist_models/weights/*.json", "mnist_models/weights/mnist-[!g]*", "clevr_models/relation_network/*.json",
+        "blender_assets/*.blend", "blender_assets/manifest.json", "blender_assets/shapes/*",
+        "render/analytic/weights.json", "commands/starter/*",
     )  # fmt: skip
     folders = [package, *(path for path in package.iterdir() if path.is_dir())]
     modules = {file for path in folders for file in path.resolve().rglob("*.py")}
@@ -48,6 +54,27 @@ def test_the_wheel_holds_every_module_and_data_file_once_and_nothing_else(wheel:
     files = {name for name in held if not name.startswith("bayes_trex-")}
     assert {name.partition("/")[0] for name in files} == {"trex"}
     assert files == expected(tree)
+
+
+def test_the_wheel_is_small_and_the_extra_has_the_weights_that_it_leaves_out(
+    wheel: Path, worlds: Path, tree: Path
+) -> None:
+    assert wheel.stat().st_size < LARGEST_BYTES
+    weights = {path.name for path in (tree / "mnist_models" / "weights").glob("*.safetensors")}
+    ours, extra = ({Path(name).name for name in names(each)} & weights for each in (wheel, worlds))
+    assert ours | extra == weights and not ours & extra
+    left = {Path(name) for name in names(worlds) if not name.startswith("bayes_trex_worlds-")}
+    cards = {f"{Path(name).stem}.json" for name in extra}
+    assert {path.name for path in left} == extra | cards | {"__init__.py"}
+    assert {path.parent.name for path in left if path.name in weights} == {"weights"}
+
+
+@pytest.mark.slow
+def test_an_sdist_of_the_extra_gives_the_same_wheel(worlds: Path, tree: Path, tmp_path: Path) -> None:
+    with tarfile.open(build(tree / "worlds", "sdist", tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.glob("bayes_trex_worlds-*")
+    assert sums(build(unpacked, "wheel", tmp_path / "wheel")) == sums(worlds)
 
 
 def test_what_is_no_part_of_the_package_is_seen(wheel: Path, tree: Path) -> None:
@@ -69,9 +96,7 @@ def test_an_sdist_gives_the_same_wheel(wheel: Path, tree: Path, tmp_path: Path) 
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("bayes_trex-*")
     again = build(unpacked, "wheel", tmp_path / "wheel")
-    with ZipFile(wheel) as file, ZipFile(again) as other:
-        sums = [{item.filename: item.CRC for item in archive.infolist()} for archive in (file, other)]
-    assert sums[0] == sums[1]
+    assert sums(again) == sums(wheel)
 
 
 def test_an_editable_installation_adds_one_name_too(tree: Path, tmp_path: Path) -> None:
@@ -114,6 +139,22 @@ def test_digits_are_searched_with_their_own_decoder_and_classifier(trex: Trex, t
         trex("find", "mnist_1_or_7", *settings, "--out", str(tmp_path / "out"), "--json").stdout
     )
     assert Path(found["report"]).is_file()
+
+
+def test_a_world_of_the_extra_is_refused_with_the_words_that_install_it_and_works_with_it(
+    trex: Trex, python: Path, worlds: Path, tmp_path: Path
+) -> None:
+    code = "from trex.mnist_models.load import left_out, load_decoder; {}"
+    missing = "fashion-classifier fashion-gan fashion-vae mnist-gan"
+    assert trex("-c", code.format("print(*left_out())"), command=("python",)).stdout.strip() == missing
+    refusal = "try: load_decoder('mnist-gan')\nexcept Exception as error: print(error)"
+    said = trex("-c", code.format("") + "\n" + refusal, command=("python",)).stdout
+    assert "pip install 'bayes-trex[worlds]'" in said
+    with ZipFile(worlds) as archive:
+        archive.extractall(tmp_path)
+    use = f"import sys; sys.path.append({str(tmp_path)!r}); {code}"
+    drawn = use.format("print(left_out(), load_decoder('mnist-gan').key.split()[0])")
+    assert trex("-c", drawn, command=("python",)).stdout.split() == ["[]", "mnist-gan"]
 
 
 def test_shapes_are_read_from_the_wheel(trex: Trex, tmp_path: Path) -> None:

@@ -130,8 +130,9 @@ def picture() -> tuple[str, bytes]:
 def test_a_program_that_renders_as_another_version_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ "4.5.1" is not "4.5.15"."""
-    monkeypatch.setenv(VARIABLE, executable(tmp_path, OWN[:-1]))
+    """ "4.5.1" is not "4.5.15", nor "5.2.31" "5.2.3"."""
+    other = f"{OWN}1" if OWN[-2] == "." else OWN[:-1]
+    monkeypatch.setenv(VARIABLE, executable(tmp_path, other))
     with (
         BlenderRenderer("draft", "cpu", threads=1) as blender,
         pytest.raises(RenderError, match="rendered as"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -195,6 +196,56 @@ def test_the_path_of_a_nuisance_is_checked() -> None:
     assert "'odd' has 5 coordinates, but the value at" in too_many and "has 4" in too_many
     assert all("no decimal number or numbers at" in line and "base_scene.blend" in line for line in missing)
     assert len(missing) == 3
+
+
+GROUND = """
+import json, os, sys
+from pathlib import Path
+from tests.worlds.render_worlds import prior_scenes
+from trex.render.assets import base_scene, hashed, mesh_paths
+from trex.render.blender.settings import Settings
+from trex.render.blender_child.session import Session
+from trex.render.blender_child.stage import base_values
+from trex.render.presets import preset_named
+from trex.scenes.scene import Nuisance, scene_to_dict
+from trex.scenes.vocabulary import CLEVR
+import bpy
+settings = Settings(preset_named("draft"), "cpu", base_scene(), hashed(mesh_paths(CLEVR)), threads=1)
+session = Session(json.loads(json.dumps(settings.header())))
+def write(name):
+    _, (pixels, _) = session.answer({"request": 1, "scene": scene_to_dict(prior_scenes(1)[0])})
+    (Path(sys.argv[1]) / name).write_bytes(pixels)
+path = 'objects["Ground"].active_material.node_tree.nodes["Diffuse"].inputs["Color"].default_value'
+color = base_values(session.stage.scene, Nuisance("ground", 3, "", 0.1, path, "", ""))
+ground = session.stage.scene.objects["Ground"]
+write("gray")
+session.stage.scene.path_resolve(path.rpartition(".")[0]).default_value = (0.7, 0.7, 0.7, 1.0)
+write("darker")
+ground.active_material = None
+write("bare")
+print(json.dumps([list(bpy.app.version), [round(value, 6) for value in color]]), flush=True)
+os._exit(0)
+"""
+
+
+def test_the_ground_is_the_diffuse_gray_that_cycles_gave_what_has_no_material(tmp_path: Path) -> None:
+    """The same bytes before Blender 5.0; since then, Cycles gives it a glossy material."""
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "BLENDER_USER_RESOURCES": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", GROUND, str(tmp_path)],
+        env=environment, check=True, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    version, color = json.loads(done.stdout.splitlines()[-1])
+    gray, darker, bare = (
+        np.frombuffer((tmp_path / name).read_bytes(), dtype=np.uint8).astype(int)
+        for name in ("gray", "darker", "bare")
+    )
+    assert color == [0.8, 0.8, 0.8, 1.0]
+    assert (gray - darker).mean() > 5  # control: a change of the material is seen
+    if version < [5, 0]:
+        assert np.array_equal(gray, bare)
+    else:
+        assert np.abs(gray - bare).mean() > 0.5
 
 
 @pytest.fixture(scope="module")

@@ -12,19 +12,28 @@ from trex.doctor.machine import machine_findings
 from trex.doctor.packages import package_findings
 from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import TrexError
+from trex.mnist_models.load import EXTRA, left_out
 
 
 def model_findings() -> list[Finding]:
-    """Whether the shipped model's weights are whole, and which released models have been fetched."""
-    return [_shipped(), _fetched()]
+    """Whether the shipped model's weights are whole, and which others are there."""
+    return [_shipped(), _worlds(), _fetched()]
 
 
 def _shipped() -> Finding:
     try:
         load_model("shipped")
     except TrexError as error:
-        return Finding("shipped model", State.FAULT, f"{error}", "install trex again (docs/INSTALL.md)")
+        return Finding("shipped model", State.FAULT, f"{error}", "install trex again (docs/start/install.md)")
     return Finding("shipped model", State.OK, "its weights have the sha256 of their card")
+
+
+def _worlds() -> Finding:
+    missing = left_out()
+    if missing:
+        remedy = f"pip install 'bayes-trex[{EXTRA}]'"
+        return Finding(f"extra {EXTRA}", State.ABSENT, f"missing: {', '.join(missing)}", remedy)
+    return Finding(f"extra {EXTRA}", State.OK, "weights of garments and of the digits' GAN")
 
 
 def _fetched() -> Finding:

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from trex.doctor.finding import Finding, State
 
 DISTRIBUTION = "bayes-trex"
-FOR_BUILDING = ("dev", "docs")  # extras of those who work on trex itself
+WITHOUT_PACKAGES = ("dev", "docs", "worlds")  # for those who work on trex itself; weights (`examine.py`)
 BLENDER = "bpy"  # which has a finding of its own, and which digits do without
 
 
@@ -22,7 +22,7 @@ def _torch() -> Finding:
         import torch
     except (ImportError, OSError) as error:
         return Finding(
-            "torch", State.FAULT, f"cannot be imported: {error}", "install it again (docs/INSTALL.md)"
+            "torch", State.FAULT, f"cannot be imported: {error}", "install it again (docs/start/install.md)"
         )
     where = "on the CPU"
     if torch.cuda.is_available():
@@ -39,7 +39,7 @@ def _extras() -> list[Finding]:
         remedy = "run make, or pip install -e . in the checkout"
         return [Finding("packages", State.FAULT, f"{DISTRIBUTION} is not installed as a package", remedy)]
     wanted = [Requirement(line) for line in own.requires or []]
-    named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(FOR_BUILDING))
+    named = sorted(set(own.metadata.get_all("Provides-Extra") or []) - set(WITHOUT_PACKAGES))
     base = _missing(
         [requirement for requirement in wanted if _holds(requirement, "") and requirement.name != BLENDER]
     )
@@ -47,7 +47,10 @@ def _extras() -> list[Finding]:
     if base:
         found = [
             Finding(
-                "packages", State.FAULT, f"missing: {', '.join(base)}", "install trex again (docs/INSTALL.md)"
+                "packages",
+                State.FAULT,
+                f"missing: {', '.join(base)}",
+                "install trex again (docs/start/install.md)",
             )
         ]
     return found + [

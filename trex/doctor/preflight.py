@@ -12,9 +12,9 @@ import platform
 import sys
 from pathlib import Path
 
-OLDEST, NEWEST = (3, 11), (3, 13)
-OF_BPY = (3, 11)  # the Python for which bpy 4.5 is built, a dependency there
-# Shared libraries that bpy 4.5 loads, and the Debian or Ubuntu packages that contain them.
+OLDEST, NEWEST = (3, 11), (3, 14)
+OF_BPY = {(3, 13): "5.2", (3, 11): "4.5"}  # the Pythons for which a bpy is a dependency, the default first
+# Shared libraries that bpy loads, and the Debian or Ubuntu packages that contain them.
 LIBRARIES = {
     "libXrender.so.1": "libxrender1",
     "libXfixes.so.3": "libxfixes3",
@@ -31,10 +31,10 @@ LIBRARIES = {
 def missing_packages(version: tuple[int, int]) -> list[str]:
     """The Debian packages that have to be installed before this version of Python can have trex."""
     packages = [package for library, package in LIBRARIES.items() if not _loads(library)]
-    if version != OF_BPY:  # Blender is another program there and brings what it needs
+    if version not in OF_BPY:  # Blender is another program there and brings what it needs
         packages = []
     if importlib.util.find_spec("ensurepip") is None:
-        packages.append(f"python{version[0]}.{version[1]}-venv")
+        packages.append(f"python{dotted(version)}-venv")
     return packages
 
 
@@ -56,12 +56,15 @@ def problems(version: tuple[int, int]) -> list[str]:
     found = []
     if not OLDEST <= version <= NEWEST:
         found.append(
-            f"Python {version[0]}.{version[1]} is not supported; 3.11 to 3.13 are, and for 3.11 Blender comes along: "
-            "run make PYTHON=/path/to/python3.11"
+            f"Python {dotted(version)} is not supported; {dotted(OLDEST)} to {dotted(NEWEST)} are, and with "
+            f"{_pythons()} Blender comes along: run make PYTHON=/path/to/python{dotted(next(iter(OF_BPY)))}"
         )
     if platform.system() == "Linux":
-        if version == OF_BPY and platform.machine() not in ("x86_64", "AMD64"):
-            found.append(f"bpy 4.5 has no Linux build for {platform.machine()}; use an x86-64 machine")
+        if version in OF_BPY and platform.machine() not in ("x86_64", "AMD64"):
+            found.append(
+                f"bpy {OF_BPY[version]} has no Linux build for {platform.machine()}; use an x86-64 machine, or another "
+                "Python with TREX_BLENDER (docs/start/install.md)"
+            )
         packages = missing_packages(version)
         if packages:
             found.append(
@@ -73,12 +76,21 @@ def problems(version: tuple[int, int]) -> list[str]:
 
 def advice(version: tuple[int, int]) -> list[str]:
     """What to know about an installation with this version of Python."""
-    if version == OF_BPY or os.environ.get("TREX_BLENDER"):
+    if version in OF_BPY or os.environ.get("TREX_BLENDER"):
         return []
     return [
-        f"Blender's module bpy is a dependency for Python 3.11 only, not for {version[0]}.{version[1]}: to render "
-        "scenes, set TREX_BLENDER to a Blender executable, or to a Python that has bpy (docs/INSTALL.md)"
+        f"Blender comes along with Python {_pythons()}, not with {dotted(version)}: to render scenes, set TREX_BLENDER "
+        "to a Blender executable, or to a Python that has bpy (docs/start/install.md)"
     ]
+
+
+def dotted(version: tuple[int, int]) -> str:
+    """(3, 11) as "3.11"."""
+    return f"{version[0]}.{version[1]}"
+
+
+def _pythons() -> str:
+    return " or ".join(map(dotted, OF_BPY))
 
 
 def digits() -> list[str]:

@@ -15,6 +15,7 @@ from trex.foundation.errors import InputError
 
 FOLDER = Path(__file__).parent.parent
 BOXES = {  # of `trex --help`; a command is in the file of its name, but those on one query are in one file
+    "Start": ("init",),
     "One query": ("find", "resume", "check", "report"),
     "Why, and how often": ("explain", "curve", "audit", "baseline", "label", "export"),
     "What follows": ("suite", "repair"),

@@ -1,0 +1,1 @@
+"""Weights of the garments' decoders and classifier, and of the digits' GAN, for bayes-trex."""
