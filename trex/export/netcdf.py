@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -92,10 +92,11 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
         )
         return data
     data = library.from_dict(**groups, dims=dims, coords=coords, attrs=attrs)
+    add: Callable[..., None] = data.add_groups
     with warnings.catch_warnings():  # ArviZ 0.23 warns of groups whose names are not in its own list
         warnings.simplefilter("ignore", UserWarning)
         for name, values in further.items():
-            data.add_groups({name: library.dict_to_dataset(values, dims=dims)})
+            add({name: library.dict_to_dataset(values, dims=dims)})
     return data
 
 
