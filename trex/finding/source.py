@@ -20,7 +20,7 @@ from trex.query.shipped import query_path
 from trex.query.toml_file import overridden, parse_query, read_text
 from trex.runs.place import RUNS
 from trex.runs.trust import check_query, trust_query
-from trex.worlds.own.names import load_code
+from trex.worlds.code import load_code
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 

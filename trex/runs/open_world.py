@@ -12,7 +12,7 @@ from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest, differences
 from trex.runs.own_code import own_codes
 from trex.runs.trust import check_made_here
-from trex.worlds.own.names import load_code
+from trex.worlds.code import load_code
 from trex.worlds.registry import make_plan
 from trex.worlds.world import OpenWorld, Plan
 

@@ -10,8 +10,8 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import is_code
 from trex.query.schema import Query
 from trex.runs.trust import check_made_here
+from trex.worlds.code import load_code
 from trex.worlds.kernels import proposals
-from trex.worlds.own.names import load_code
 from trex.worlds.world import Plan
 
 

@@ -24,7 +24,7 @@ from trex.foundation.home import STATE, own_folder
 from trex.foundation.parse import parse_json
 from trex.query import toml_file
 from trex.query.schema import Query
-from trex.worlds.own.names import code_of, load_code
+from trex.worlds.code import code_of, load_code
 from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import Plan
 

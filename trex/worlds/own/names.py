@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from trex.clevr_models.adapters.named_object import import_object
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import LIVE, give, given, is_code
+from trex.foundation.extensions import LIVE, give, given
 from trex.inference.targets.kind import TargetKind
 from trex.inference.targets.own import Target
-from trex.query.schema import Query
 from trex.render.drawing import SceneDrawing
 from trex.scenes.prior import ScenePrior
+from trex.worlds.code import KERNEL, PRESET, TARGET, WORLD
 from trex.worlds.kernels import ProposalKind, SamplerKind
 from trex.worlds.own.proposal import proposal_kind
 from trex.worlds.own.world import World
@@ -21,8 +21,6 @@ from trex.worlds.registry import WorldEntry
 if TYPE_CHECKING:
     from trex.worlds.latents import Latent
     from trex.worlds.world import World as AnyWorld
-
-WORLD, TARGET, KERNEL, PRESET = "generator.name", "target.kind", "search.kernel", "render.preset"
 
 
 def named(keyed: Mapping[str, object]) -> dict[str, object]:
@@ -44,21 +42,15 @@ def named(keyed: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def code_of(query: Query) -> tuple[tuple[str, str], ...]:
-    """The keys of a query that name an object in a module, besides world and model, and these names."""
-    rows = ((TARGET, query.target.kind), (KERNEL, query.search.kernel), (PRESET, query.render.preset))
-    return tuple((key, name) for key, name in rows if is_code(name))
-
-
-def load_code(query: Query) -> None:
-    """Import what a query names in modules, unless it is there; InputError if it cannot be, or is something else."""
+def load(keyed: Sequence[tuple[str, str]]) -> None:
+    """Import the objects that these keys of a query name, unless they are there; InputError if one cannot be."""
     made: Mapping[str, Callable[[object, str], object]] = {
         TARGET: lambda thing, name: _kind(thing, name),
         KERNEL: proposal_kind,
         PRESET: lambda thing, name: _drawing(thing, name),
     }
     types = {TARGET: (TargetKind,), KERNEL: (ProposalKind, SamplerKind), PRESET: (SceneDrawing,)}
-    for key, name in code_of(query):
+    for key, name in keyed:
         if any(given(of, name) is not None for of in types[key]):
             continue
         module, _, attribute = name.partition(":")
