@@ -12,7 +12,7 @@ class TrexError(Exception):
     """Base of all errors that this project reports to its user."""
 
 
-class InputError(TrexError):
+class InputError(TrexError, ValueError):
     """The user's input is wrong; nothing was rendered, trained or overwritten (exit code 2)."""
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+LIVE = "live:"  # begins the name of an object of this process, which no other process knows
 METADATA = (".dist-info", ".egg-info")
 _given: dict[type, dict[str, object]] = {}
 
@@ -35,16 +36,34 @@ def declared(package: str, attribute: str, of: type[T]) -> dict[str, T]:
     One thing of type `of`, or a tuple of them; each has a `name`. What was given in this process follows. InputError if
     two have the same name.
     """
-    found: dict[str, T] = {}
-    for module in _modules(package, attribute):
-        things = [each for each in _each(getattr(module, attribute, ())) if isinstance(each, of)]
-        _add(found, attribute.lower(), module.__name__, things)
+    found = _ours(package, attribute, of)
     given = _given.get(of, {})
     if twice := found.keys() & given.keys():
         name = min(twice)
         del given[name]
         raise InputError(f"{attribute.lower()} {name!r} exists already; give yours another name")
     return {**found, **{name: each for name, each in given.items() if isinstance(each, of)}}
+
+
+def _ours(package: str, attribute: str, of: type[T]) -> dict[str, T]:
+    """What the modules of a package declare."""
+    found: dict[str, T] = {}
+    for module in _modules(package, attribute):
+        things = [each for each in _each(getattr(module, attribute, ())) if isinstance(each, of)]
+        _add(found, attribute.lower(), module.__name__, things)
+    return found
+
+
+def session_name(thing: object) -> str:
+    """The name of an object of this process, "live:package.module.function" or that of its class."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{LIVE}{named.__module__}.{named.__qualname__}"
+
+
+def is_code(name: str) -> bool:
+    """Whether a name is one of an object in a module: "package.module:object"."""
+    module, colon, attribute = name.partition(":")
+    return bool(module and colon and attribute) and not name.startswith(LIVE)
 
 
 def give(thing: object) -> str:
@@ -62,6 +81,12 @@ def give(thing: object) -> str:
 def is_given(of: type, name: str) -> bool:
     """Whether this name stands for an object that was given in this process."""
     return name in _given.get(of, {})
+
+
+def given(of: type[T], name: str) -> T | None:
+    """The object of this type and name that was given in this process; None if there is none."""
+    found = _given.get(of, {}).get(name)
+    return found if isinstance(found, of) else None
 
 
 def named(what: str, name: str, table: Mapping[str, T]) -> T:
@@ -94,7 +119,7 @@ class ExtensionPoint(Generic[T]):
     @cached_property
     def ours(self) -> Mapping[str, T]:
         """The extensions of this project only."""
-        return declared(self.package, self.attribute, self.of)
+        return _ours(self.package, self.attribute, self.of)
 
     @cached_property
     def sound(self) -> Extensions[T]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Self, get_origin
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
@@ -108,9 +109,11 @@ class Options(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _as_several(cls, value: object, info: ValidationInfo) -> object:
-        """One word or path for a field that takes several."""
+        """One word or path for a field that takes several; a run of Python as its folder."""
         takes_several = get_origin(cls.model_fields[info.field_name or ""].annotation) is tuple
-        return (value,) if takes_several and isinstance(value, str | PathLike) else value
+        if takes_several and isinstance(value, list | tuple):
+            return tuple(map(_as_path, value))
+        return (_as_path(value),) if takes_several and isinstance(value, str | PathLike) else _as_path(value)
 
     @field_validator("*", mode="after")
     @classmethod
@@ -122,6 +125,8 @@ class Options(BaseModel):
     @classmethod
     def _refusal(cls, error: ValidationError, given: Mapping[str, object], is_typed: bool) -> InputError:
         detail = error.errors(include_url=False)[0]
+        if isinstance(cause := detail.get("ctx", {}).get("error"), InputError):
+            return cause
         key, message = problem_in(detail)
         name = key.partition(".")[0]
         if detail["type"] == "extra_forbidden":
@@ -132,3 +137,7 @@ class Options(BaseModel):
             return InputError(message)
         written = cls.spelled(name, None, is_typed=is_typed)
         return InputError(f"{written} {short(given.get(name))}: {message}")
+
+
+def _as_path(value: object) -> object:
+    return Path(fspath(value)) if isinstance(value, PathLike) else value

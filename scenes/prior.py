@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
 from trex.scenes.camera import Floats
 from trex.scenes.properties import RADIUS
@@ -21,6 +25,31 @@ SPAN = HALF_WIDTH * (abs(RIGHT[0]) + abs(RIGHT[1]))
 MAX_OBJECTS = 10  # as in CLEVR
 MAX_BATCHES = 20_000
 MAX_SCENES = 100_000
+PROBES = 64  # scenes by whose verdicts a condition is known
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A predicate of scenes, and what readers call it."""
+
+    predicate: Callable[[Scene], bool]
+    words: str
+
+    def holds(self, scene: Scene) -> bool:
+        """Whether a scene meets it; InputError if the predicate fails."""
+        try:
+            return bool(self.predicate(scene))
+        except Exception as error:  # a user's function may raise anything
+            raise InputError(
+                f"the condition {self.words!r} fails: {type(error).__name__}: {error}"
+            ) from error
+
+    @cached_property
+    def key(self) -> str:
+        """32 hex digits that change with the predicate's code, and with what it says of PROBES scenes."""
+        rng, prior = np.random.default_rng(0), ScenePrior(n_objects=(3, 5))
+        said = "".join(str(int(self.holds(prior.sample(rng)))) for _ in range(PROBES))
+        return hashlib.sha256(f"{code_hash(self.predicate)} {said}".encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -29,12 +58,13 @@ class ScenePrior:
 
     Every allowed category is equally likely, x and y are uniform within 3, the rotation within a turn, the nuisances
     in CLEVR's ranges (clevr-dataset-gen, render_images.py), the noise seed over all seeds. With `wrong`, this
-    distribution given that those answers are wrong.
+    distribution given that those answers are wrong; with `conditions`, given that they hold.
     """
 
     vocabulary: Vocabulary = CLEVR
     n_objects: tuple[int, int] = (3, 10)
     wrong: WrongAnswer | None = None
+    conditions: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         low, high = self.n_objects
@@ -48,22 +78,60 @@ class ScenePrior:
     @property
     def world(self) -> tuple[object, ...]:
         """What may occur and how often: equal for equal distributions."""
-        condition = () if self.wrong is None else (self.wrong.key,)
+        condition = (self.condition_key,) if self.condition_key else ()
         return (self.vocabulary.combinations(), self.vocabulary.cards, self.n_objects, *condition)
+
+    @property
+    def condition_key(self) -> str:
+        """What scenes must meet besides, as text that is equal for equal conditions; "" for nothing."""
+        wrong = [] if self.wrong is None else [self.wrong.key]
+        return " ".join([*wrong, *(each.key for each in self.conditions)])
+
+    @property
+    def condition_words(self) -> str:
+        """The same for readers."""
+        wrong = [] if self.wrong is None else [self.wrong.words]
+        return "; ".join([*wrong, *(each.words for each in self.conditions)])
+
+    def where(self, predicate: Callable[[Scene], bool], words: str = "") -> ScenePrior:
+        """This prior given that a predicate holds, exactly: other scenes are drawn and rejected.
+
+        A search refuses a predicate that fewer than 1 in 100 scenes meet.
+
+        Parameters
+        ----------
+        predicate : callable
+            From a Scene to a bool; `scene.objects` have `shape`, `color`, `material`, `size`, `x` and `y`.
+        words : str, default "only where" and the predicate's name
+            What reports call the condition.
+
+        Examples
+        --------
+        >>> import trex
+        >>> prior = trex.ScenePrior(n_objects=(3, 5)).where(lambda scene: scene.objects[0].shape == "sphere")
+        """
+        if not callable(predicate):
+            raise InputError(f"where takes a function of a scene, not a {type(predicate).__name__}")
+        name = getattr(predicate, "__name__", type(predicate).__name__)
+        told = words or ("only where a condition holds" if name == "<lambda>" else f"only where {name} holds")
+        return replace(self, conditions=(*self.conditions, Condition(predicate, told)))
+
+    def meets(self, scene: Scene) -> bool:
+        """Whether a scene meets `wrong` and `conditions`."""
+        is_wrong = self.wrong is None or self.wrong.is_wrong(scene)
+        return is_wrong and all(each.holds(scene) for each in self.conditions)
 
     def sample(self, rng: np.random.Generator) -> Scene:
         """One independent draw, exact: candidates are drawn until one is valid.
 
-        With `wrong`, whole scenes are drawn, their number of objects too, until the condition holds; InputError if
-        it holds for none of MAX_SCENES.
+        With conditions, whole scenes are drawn, their number of objects too, until all hold; InputError if they hold
+        for none of MAX_SCENES.
         """
-        if self.wrong is None:
-            return self._sample(rng)
         for _ in range(MAX_SCENES):
             scene = self._sample(rng)
-            if self.wrong.is_wrong(scene):
+            if self.meets(scene):
                 return scene
-        raise InputError(f"none of {MAX_SCENES:,} scenes meets the condition {self.wrong.words!r}")
+        raise InputError(f"none of {MAX_SCENES:,} scenes meets the condition {self.condition_words!r}")
 
     def _sample(self, rng: np.random.Generator) -> Scene:
         low, high = self.n_objects
@@ -81,13 +149,13 @@ class ScenePrior:
         """Natural log of the density, -inf outside the support.
 
         Normalized before invalid scenes are rejected: it omits the log of the share of valid scenes of that number,
-        which has no closed form, and with `wrong` the log of the condition's probability. Both cancel in every
+        which has no closed form, and the log of the conditions' probability. Both cancel in every
         proposal here, since each either keeps the number of objects or draws the whole scene from this prior.
         """
         low, high = self.n_objects
         if not low <= len(scene.objects) <= high or not is_valid(scene, self.vocabulary):
             return -math.inf
-        if self.wrong is not None and not self.wrong.is_wrong(scene):
+        if not self.meets(scene):
             return -math.inf
         each = len(scene.objects) * log_object_density(self.vocabulary)
         return each + LOG_NUISANCES_DENSITY + LOG_NOISE - math.log(high - low + 1)

@@ -15,15 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
 
+from trex.foundation.code_hash import TORCH, is_module
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import LIVE, session_name
 
-if TYPE_CHECKING:  # importing torch takes seconds
-    from torch import nn
-
-PREFIX = "live:"
-TORCH = "torch"
+PREFIX = LIVE
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,7 @@ def as_session_model(thing: object) -> SessionModel:
             f"model is a {type(thing).__name__}; give a name, a torch.nn.Module, or a callable (pictures, question) "
             "that returns probabilities"
         )
-    named = thing if hasattr(thing, "__qualname__") else type(thing)
-    name = f"{PREFIX}{named.__module__}.{named.__qualname__}"
-    return SessionModel(name, thing)
+    return SessionModel(session_name(thing), thing)
 
 
 _AVAILABLE: ContextVar[SessionModel | None] = ContextVar("session model", default=None)
@@ -91,15 +86,6 @@ def noting_use() -> Iterator[list[str]]:
         yield used
     finally:
         _USED.reset(token)
-
-
-def is_module(thing: object) -> TypeGuard[nn.Module]:
-    """Whether it is a torch module; False if torch was never imported."""
-    if TORCH not in sys.modules:
-        return False
-    from torch import nn
-
-    return isinstance(thing, nn.Module)
 
 
 def _restore_torch(model: SessionModel | None, after: ExitStack) -> None:

@@ -15,7 +15,15 @@ SUFFIX = ".py"
 
 
 def import_factory(module: str, attribute: str) -> Callable[..., object]:
-    """What `module:attribute` names; InputError if there is no such callable.
+    """The callable that `module:attribute` names, see `import_object`; InputError if there is none."""
+    factory = import_object(module, attribute)
+    if not callable(factory):
+        raise InputError(f"{module}:{attribute} is a {type(factory).__name__}; name a function")
+    return factory
+
+
+def import_object(module: str, attribute: str) -> object:
+    """What `module:attribute` names; InputError if there is no such thing.
 
     `module` may be the path of a file in the current folder or below: "pkg/m.py" and "pkg/m" are "pkg.m". The current
     folder is searched first, as Python does for a script: a file beside the user's module takes precedence over an
@@ -27,12 +35,12 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
     dotted = _dotted(module, attribute)
     try:
         found = importlib.import_module(dotted)
-        factory: Callable[..., object] | None = getattr(found, attribute, None)
+        thing: object = getattr(found, attribute, None)
     except RAISED as error:  # a user's module may raise anything while it is imported, or end the program
         is_missing = isinstance(error, ModuleNotFoundError) and error.name in _parents(dotted)
         searched = f"; it is neither in {here} nor installed" if is_missing else ""
         raise InputError(f"cannot import module {dotted!r}: {error_text(error)}{searched}") from error
-    if not callable(factory):
+    if thing is None:
         near = ", ".join(
             name for name in vars(found) if not name.startswith("_") and callable(vars(found)[name])
         )
@@ -41,7 +49,7 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
         is_other = bool(file) and own.is_file() and Path(str(file)).resolve() != own.resolve()
         rename = f"; {file} was imported under that name before: rename {own}" if is_other else ""
         raise InputError(f"module {dotted!r} has no function {attribute!r}; it has {near or 'none'}{rename}")
-    return factory
+    return thing
 
 
 def _dotted(module: str, attribute: str) -> str:

@@ -19,12 +19,12 @@ from trex.clevr_models.adapters.callable_model import (
     probe_pictures,
     softmaxed_twice,
 )
-from trex.clevr_models.adapters.code_hash import code_hash
-from trex.clevr_models.adapters.live import is_module, session_model
+from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel, device_of, in_evaluation_mode
 from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
+from trex.foundation.code_hash import code_hash, is_module
 from trex.foundation.errors import InputError, ModelError, TrexError
 
 Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked

@@ -31,6 +31,8 @@ def read_items(path: Path, key: str, inside: Path | None = None) -> Iterator[obj
             data.seek(0)
             reader = _Reader(io.TextIOWrapper(data, encoding=encoding))
             yield from reader.lines(key) if path.suffix.lower() == ".jsonl" else reader.items_of(key)
+    except InputError:  # which is a ValueError
+        raise
     except (ValueError, RecursionError) as error:
         message = f"{shown(path)} is not a JSON file with a list {key!r}: {str(error) or 'nested too deep'}"
         raise InputError(f"{message}; if it is truncated, get or write it again") from error

@@ -61,7 +61,7 @@ from trex.trials.lines import Lines
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """A finished audit; `coverage` is the share of the held-out confident mistakes in confirmed families."""
 
@@ -78,6 +78,9 @@ class Audit:
     ]  # by family and way, of scenes like its failures those that fail too
     hints: tuple[Hint, ...]  # to kinds of confident mistakes that no scene shows
     fresh: Fresh | None = None  # what the confirmed families hold in scenes that no earlier step has used
+
+    def __repr__(self) -> str:
+        return f"<Audit {self.folder}: {self.headline}>"
 
     @property
     def scenes(self) -> dict[int, Facts]:

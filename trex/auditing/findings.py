@@ -15,12 +15,13 @@ from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
+from trex.pages.notebook_html import block_html
 from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """A family, judged by the held-out scenes, none of which its rule was made from.
 
@@ -46,6 +47,16 @@ class Finding:
     survives: Mapping[str, tuple[float, int]]
     covers: Proportion  # of the confident mistakes of the held-out scenes, those that belong to the family
     stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
+
+    def __repr__(self) -> str:
+        return f"<Finding {self.number}: {self.words} {rate_words(self)}>"
+
+    def _repr_html_(self) -> str:
+        """The sentence, how often it holds and fails, and how often it occurs, for notebooks."""
+        fails = (
+            f"Where its conditions hold, the model fails so in {self.fails.count} of {self.fails.of} scenes."
+        )
+        return block_html(self.words, [f"{rate_words(self)}.", fails], [], f"family {self.number}")
 
     @property
     def shown(self) -> tuple[Tested, ...]:

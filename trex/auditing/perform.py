@@ -30,6 +30,7 @@ from trex.families.symptom import SYMPTOMS
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.junit import check_junit, write_junit
 from trex.foundation.progress import Progress
+from trex.pages.notebook_html import block_html
 from trex.query.schema import RenderSection, SceneSection
 from trex.query.shape_cards import named_card
 from trex.query.verb_options import about_model
@@ -50,7 +51,7 @@ LEAST_SCENES = 100
 PROBED = AuditOptions.model_fields["probed"].default
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult:
     """A finished audit, its page, the leads to further mistakes, and another model's answers if one is compared."""
 
@@ -85,6 +86,14 @@ class AuditResult:
     def looked_for(self) -> LookedFor:
         """The kinds of confident mistakes that were looked for, and bounds on those that no held-out scene shows."""
         return self.done.looked_for
+
+    def __repr__(self) -> str:
+        return f"<Audit {self.path}: {self.headline} Print it for all>"
+
+    def _repr_html_(self) -> str:
+        """The headline, the families with their rates, and what was not found, for notebooks."""
+        families = [f"{finding.words} {rate_words(finding)}." for finding in self.families]
+        return block_html(self.headline, [*families, not_found_words(self.looked_for)], [], str(self.page))
 
     def __str__(self) -> str:
         """The families, and what was not found, for the terminal."""

@@ -29,8 +29,8 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 class BankWorld(Section):
     """What determines the members, besides the seed: number of objects, allowed categories in order, shapes by hash.
 
-    `wrong` is the condition that answers are wrong, as text; "" for none. `first` is the id of member 0, which changes
-    with the code that draws.
+    `wrong` holds the conditions on scenes, such as that answers are wrong, as text; "" for none. `first` is the id of
+    member 0, which changes with the code that draws.
     """
 
     words: Sentence
@@ -72,7 +72,7 @@ def index_of(prior: ScenePrior, seed: int, first: Scene, look: str, renderer: st
         objects=prior.n_objects,
         categories=tuple(" ".join(category) for category in vocabulary.combinations()),
         shapes=_shape_hashes(vocabulary),
-        wrong=prior.wrong.key if prior.wrong else "",
+        wrong=prior.condition_key,
         first=scene_id(first),
     )
     return BankIndex(world=world, seed=seed, look=look, renderer=renderer, trex=version("bayes-trex"))
@@ -84,7 +84,7 @@ def world_words(prior: ScenePrior) -> str:
     parts = [f"{low} {'object' if high == 1 else 'objects'}" if low == high else f"{low} to {high} objects"]
     parts += [f"no {' '.join(value for _, value in each)}" for each in prior.vocabulary.revoked]
     parts += [f"{name} introduced" for name in prior.vocabulary.shapes if name not in CLEVR.shapes]
-    parts += [prior.wrong.words] if prior.wrong else []
+    parts += [prior.condition_words] if prior.condition_words else []
     words = ", ".join(parts)
     return words if len(words) <= 2000 else f"{words[:1990]} ..."
 

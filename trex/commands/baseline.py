@@ -14,6 +14,7 @@ from trex.query.verb_options import QueryChanges
 from trex.trials.options import BaselineOptions
 
 if TYPE_CHECKING:
+    from trex.trials.baseline.baseline import Baseline
     from trex.trials.baseline.files import StoredBaseline
 
 MAX_NOTES = 20  # on the terminal; all are in baseline.json
@@ -29,11 +30,25 @@ class BaselineCommand(BaselineOptions, QueryChanges):
     out: Annotated[Path | None, Option("The folder to write to; runs/baseline-QUERY if not given.")] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CountedQueries:
     """The baselines of the queries, and where they are stored."""
 
     done: StoredBaseline
+
+    @property
+    def path(self) -> Path:
+        """The folder with the page and all rows."""
+        return self.done.folder
+
+    @property
+    def baselines(self) -> tuple[Baseline, ...]:
+        """The baseline of each query: `hits`, `mistakes`, `accuracy` and their intervals, and each picture `seen`."""
+        return self.done.baselines
+
+    def __repr__(self) -> str:
+        rates = "; ".join(f"{each.query}: hits {each.hits.figure}" for each in self.baselines)
+        return f"<Baseline {self.path}: {rates}; print it for all>"
 
     def document(self) -> object:
         from trex.trials.baseline.files import FILE, summary_json

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BeforeValidator
 
 from trex.commands.verb import Session, Verb
 from trex.curves.options import CurveOptions
@@ -19,17 +16,11 @@ if TYPE_CHECKING:
     from trex.curves.curve import Curve
 
 
-def _as_path(run: object) -> object:
-    """A run of Python as its folder."""
-    return Path(fspath(run)) if isinstance(run, PathLike) else run
-
-
 class CurveCommand(CurveOptions):
     """The options of `trex curve`."""
 
     run: Annotated[
         Path,
-        BeforeValidator(_as_path),
         Option(
             "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
         ),

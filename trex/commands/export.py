@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from trex.commands.shell.result import Printed, note
+from trex.commands.shell.result import note
 from trex.commands.verb import Session, Verb
 from trex.foundation.options import Option, Options
 from trex.foundation.words import counted
+
+if TYPE_CHECKING:
+    from trex.export.export import ExportOutcome
 
 
 class ExportOptions(Options):
@@ -28,16 +32,30 @@ class ExportOptions(Options):
     ] = None
 
 
-def export(options: ExportOptions, session: Session) -> Printed:
+@dataclass(frozen=True)
+class Exported:
+    """A data set that was written, and its format."""
+
+    done: ExportOutcome
+    format: str
+
+    def document(self) -> dict[str, object]:
+        done = self.done
+        return {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
+
+    def __str__(self) -> str:
+        scenes = ", ".join(counted(n, f"{split} scene") for split, n in self.done.scenes.items())
+        return f"{scenes}\n{self.format}: {self.done.out}"
+
+
+def export(options: ExportOptions, session: Session) -> Exported:
     """Write the hits of a run, and the edited scenes if it is explained, as a data set."""
     from trex.export.export import export as export_run
 
     done = export_run(options.run, options.format, options.out, options.edits)
     if done.unanswered:
         note(f"note: the question has no true answer on {done.unanswered} of the scenes")
-    scenes = ", ".join(counted(n, f"{split} scene") for split, n in done.scenes.items())
-    document = {"out": str(done.out), "scenes": done.scenes, "unanswered": done.unanswered}
-    return Printed(document, f"{scenes}\n{options.format}: {done.out}")
+    return Exported(done, options.format)
 
 
-VERB = Verb(ExportOptions, export, kept="nothing was written")
+VERB = Verb(ExportOptions, export, kept="nothing was written", result=lambda exported, _: exported.done)

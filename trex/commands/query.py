@@ -18,7 +18,7 @@ from trex.finding.options import (
     ResumeOptions,
     SearchOptions,
 )
-from trex.finding.source import default_out, query_keywords, query_source
+from trex.finding.source import default_out, named_objects, query_keywords, query_source
 from trex.foundation.errors import InputError, unknown
 from trex.query.shipped import is_question
 
@@ -115,7 +115,7 @@ def report(options: ReportOptions, session: Session) -> Reported:
         return _report_one(options.runs[0], options, judge)
     if not is_page or options.baseline is not None:
         raise InputError("--format and --baseline apply to one run; drop them, or give only one run")
-    return _compare(options.runs, options.out or Path(COMPARISON))
+    return _compare(options.runs, options.out or Path(COMPARISON), session)
 
 
 @dataclass(frozen=True)
@@ -141,14 +141,11 @@ def _confirm(options: ReportOptions, preset: str, session: Session) -> Reported:
     return Reported(done.data, done.text)
 
 
-def _compare(runs: Sequence[Path], path: Path) -> Reported:
-    from trex.report.compare import compare, comparison_json
-    from trex.report.compare_page import write_comparison
+def _compare(runs: Sequence[Path], path: Path, session: Session) -> Reported:
+    from trex.commands.compare import CompareOptions, compare
 
-    found = compare(runs)
-    write_comparison(found, path)
-    document = {"runs": [str(run) for run in runs], "report": str(path), **comparison_json(found)}
-    return Reported(document, f"report: {path}")
+    done = compare(CompareOptions(runs=tuple(runs), out=path), session)
+    return Reported(done.document(), str(done))
 
 
 def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
@@ -296,6 +293,7 @@ FIND = Verb(
     last_words=_last_words,
     after=_after,
     keys=query_keywords,
+    named=named_objects,
     details=DETAILS,
 )
 RESUME = Verb(ResumeOptions, resume, last_words=_last_words, after=_after)
@@ -303,6 +301,7 @@ CHECK = Verb(
     CheckOptions,
     check,
     keys=query_keywords,
+    named=named_objects,
     details="The query is given as to `trex.find`; InputError as there.",
 )
 REPORT = Verb(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -110,6 +111,13 @@ def dataset(
     return Printed({"scenes": str(file)}, f"scenes: {file}")
 
 
+@dataclass(frozen=True)
+class RenderedBank(Printed):
+    """A bank with rendered scenes, and its folder."""
+
+    value: Path
+
+
 def bank(
     session: Session,
     world: Annotated[
@@ -131,7 +139,7 @@ def bank(
     device: Device = "auto",
     processes: Processes = None,
     bank: BankFolder = None,
-) -> Printed:
+) -> RenderedBank:
     """Render the first N scenes of a world's bank, or some of them; existing ones are checked. Ctrl-C loses nothing."""
     from trex.bank.bank import bank_of, check_number
     from trex.bank.named import bank_world
@@ -159,7 +167,7 @@ def bank(
         f"bank {index.key[:SHORT]}: {there} at {index.look}, {now} of them rendered now; "
         f"world: {index.world.words}; seed {index.seed}\nfolder: {opened.path}"
     )
-    return Printed(document, words)
+    return RenderedBank(document, words, opened.path)
 
 
 def object_range(text: str) -> tuple[int, int]:
@@ -173,5 +181,7 @@ def object_range(text: str) -> tuple[int, int]:
 COMMAND = typer.Typer(
     no_args_is_help=True, help="Render scenes, data sets of scenes and questions, and banks of scenes."
 )
+KEPT = "every scene that was rendered is kept"
 for function in (scenes, dataset, bank):
-    COMMAND.command(function.__name__)(verb_of(function, "every scene that was rendered is kept").command())
+    COMMAND.command(function.__name__)(verb_of(function, KEPT).command())
+BANK = replace(verb_of(bank, KEPT), result=lambda printed, _: printed.value)

@@ -33,7 +33,7 @@ class Begun(Printed):
     repair: Repair
 
 
-def begin_repair(options: IdentifyOptions, session: Session) -> Begun:
+def repair(options: IdentifyOptions, session: Session) -> Begun:
     """Grow mistakes by perturbing the codes of labelled pictures, or rendered scenes.
 
     What was begun is resumed. Nothing is written if a key, a model or the data cannot be used.
@@ -140,7 +140,7 @@ def _shown_again(begun: Begun, session: Session) -> Repair:
     return replace(begun.repair, shown=display_of(not session.display.is_quiet))
 
 
-BEGIN = Verb(IdentifyOptions, begin_repair, KEPT, result=_shown_again)
+BEGIN = Verb(IdentifyOptions, repair, KEPT, result=_shown_again)
 COMMAND = typer.Typer(
     no_args_is_help=True,
     help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
@@ -151,7 +151,7 @@ def _add(name: str, options: type[Options], do: Callable[..., Printed]) -> None:
     COMMAND.command(name)(Verb(options, do, KEPT).command())
 
 
-_add("identify", IdentifyOptions, begin_repair)
+_add("identify", IdentifyOptions, repair)
 _add("distill", StepOptions, distill)
 _add("label", LabelStepOptions, label)
 _add("correct", StepOptions, correct)

@@ -78,15 +78,20 @@ def _words(added: AddedBatch) -> str:
     return f"{added.run}: {counted(added.new, 'new scene')}, {added.known} known{left_out}{place}"
 
 
+ADD = Verb(
+    SuiteAddOptions,
+    add,
+    kept="every batch that was added is kept",
+    result=lambda added, _: tuple(added.batches),
+)
+RUN = Verb(
+    SuiteRunOptions,
+    run,
+    kept="every batch of pictures that was rendered is kept",
+    after=lambda _, done: FAILED if done.is_failed else 0,
+)
 COMMAND = typer.Typer(
     no_args_is_help=True, help="Keep failures with their pictures, and ask other models about them."
 )
-COMMAND.command("add")(Verb(SuiteAddOptions, add, kept="every batch that was added is kept").command())
-COMMAND.command("run")(
-    Verb(
-        SuiteRunOptions,
-        run,
-        kept="every batch of pictures that was rendered is kept",
-        after=lambda _, done: FAILED if done.is_failed else 0,
-    ).command()
-)
+COMMAND.command("add")(ADD.command())
+COMMAND.command("run")(RUN.command())

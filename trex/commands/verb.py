@@ -72,6 +72,7 @@ class Session:
 
 O = TypeVar("O", bound=Options)  # noqa: E741
 R = TypeVar("R", bound=Result)
+P = TypeVar("P", bound=Printed)
 T = TypeVar("T")
 
 
@@ -81,7 +82,8 @@ class Verb(Generic[O, R]):
 
     `kept` is what a stop leaves, if the same call then resumes; else `last_words` says what does. `after` follows the
     printed result and gives the exit code. In Python alone, `keys` are further keywords: each a key of a query, with
-    its type, that becomes an item of the option "set"; `result` makes what is returned, `details` end the help.
+    its type, that becomes an item of the option "set"; `named` gives names to objects among these, `result` makes what
+    is returned, `details` end the help.
     """
 
     options: type[O]
@@ -91,6 +93,7 @@ class Verb(Generic[O, R]):
     notes: Callable[[R], Sequence[str]] = lambda result: ()  # on the terminal alone, before the result
     after: Callable[[O, R], int] = lambda options, result: 0
     keys: Callable[[], Mapping[str, tuple[str, Any]]] = dict
+    named: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda keyed: keyed
     result: Callable[[R, Session], Any] = lambda result, session: result
     details: str = ""
 
@@ -124,10 +127,17 @@ class Verb(Generic[O, R]):
                 if name not in signature.parameters:
                     raise unknown("keyword", name, signature.parameters)
             is_shown, live = bool(values.pop(PROGRESS, True)), None
-            if given_keys := {keys[name][0]: values.pop(name) for name in list(values) if name in keys}:
+            if of_query := [name for name in values if name in keys]:
                 from trex.query.verb_options import joined_settings
 
-                values[SET] = joined_settings(values.get(SET, ()), given_keys)
+                keyed: dict[str, object] = {}
+                for name in of_query:
+                    if keys[name][0] in keyed:
+                        raise InputError(
+                            f"{name} sets {keys[name][0]}, which another keyword sets too; give one"
+                        )
+                    keyed[keys[name][0]] = values.pop(name)
+                values[SET] = joined_settings(values.get(SET, ()), self.named(keyed))
             if MODEL in values:
                 from trex.finding.source import model_argument
 
@@ -194,7 +204,7 @@ class Verb(Generic[O, R]):
             yield session
 
 
-def verb_of(function: Callable[..., Printed], kept: str = "") -> Verb[Any, Printed]:
+def verb_of(function: Callable[..., P], kept: str = "") -> Verb[Any, P]:
     """A verb whose options are the annotated parameters of a function, besides its first: the session."""
     hints = get_type_hints(function, include_extras=True)
     _, *parameters = inspect.signature(function).parameters.values()
@@ -204,7 +214,7 @@ def verb_of(function: Callable[..., Printed], kept: str = "") -> Verb[Any, Print
     }
 
     @wraps(function)
-    def do(options: Options, session: Session) -> Printed:
+    def do(options: Options, session: Session) -> P:
         return function(session, **{name: getattr(options, name) for name in fields})
 
     options = create_model(function.__name__, __base__=Options, **fields)
@@ -218,8 +228,13 @@ def failed(fault: str) -> int:
     return OURS if fault else 0
 
 
-def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """A method whose further keywords are these options; `help` and Tab list them with their defaults."""
+def with_options(
+    options: type[Options], without: Sequence[str] = ()
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """A method whose further keywords are these options; `help` and Tab list them with their defaults.
+
+    `without` are those that the method gives itself.
+    """
 
     def named(method: Callable[..., T]) -> Callable[..., T]:
         signature = inspect.signature(method)
@@ -228,9 +243,9 @@ def with_options(options: type[Options]) -> Callable[[Callable[..., T]], Callabl
             for name, each in signature.parameters.items()
             if each.kind is not inspect.Parameter.VAR_KEYWORD
         }
-        further = [each for each in _python_parameters(options)[:-1] if each.name not in known]
+        further = [each for each in _python_parameters(options)[:-1] if each.name not in {*known, *without}]
         vars(method)["__signature__"] = signature.replace(parameters=[*known.values(), *further])
-        method.__doc__ = f"{inspect.getdoc(method)}\n\n{_keywords_doc(options)}"
+        method.__doc__ = f"{inspect.getdoc(method)}\n\n{_keywords_doc(options, without)}"
         return method
 
     return named
@@ -255,10 +270,12 @@ def _python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
     return [*parameters, shown]
 
 
-def _keywords_doc(options: type[Options]) -> str:
+def _keywords_doc(options: type[Options], without: Sequence[str] = ()) -> str:
     """The parameters as numpydoc."""
     lines = ["Parameters", "----------"]
     for parameter in _python_parameters(options):
+        if parameter.name in without:
+            continue
         text = "Show the progress." if parameter.name == PROGRESS else options.declared(parameter.name).help
         default = (
             "" if parameter.default is inspect.Parameter.empty else f", default {_shown(parameter.default)}"

@@ -1,6 +1,7 @@
 """A run for ArviZ: invariant summaries of every draw, and the latents themselves.
 
-Scenes go in object by object, padded to one number of objects; vectors as they are.
+Scenes go in object by object, padded to one number of objects; vectors as they are. What is no number has groups of its
+own, as ArviZ computes with every variable of the others.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -64,9 +65,10 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
 def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
     """Groups: posterior (chains after warmup), sample_stats, and prior (which also has log_weight, and log_inclusion).
 
-    An InferenceData of ArviZ 0.23, a DataTree of ArviZ 1. log_inclusion: log of the probability with which a bank
-    chose the draw, which stands for 1 / inclusion prior draws. Without chains there is no posterior. Needs at least
-    one prior draw.
+    Each object's shape, color, material and size stand in the groups categories and prior_categories, "" where a scene
+    has fewer objects; if their number varies, x, y and rotation do too, NaN there. An InferenceData of ArviZ 0.23, a
+    DataTree of ArviZ 1. log_inclusion: log of the probability with which a bank chose the draw, which stands for
+    1 / inclusion prior draws. Without chains there is no posterior. Needs at least one prior draw.
     """
     library = _arviz()
     results = read_results(manifest, records)
@@ -75,17 +77,26 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     before = _variables(manifest, prior)
     inclusion = {"log_inclusion": np.log(results.sample.inclusion)[np.newaxis]}
     groups = {"prior": _values(before) | _stats(prior) | inclusion}
+    further = {"prior_categories": _categories(manifest, prior)}
     if chains:
-        groups = {
-            "posterior": _values(_variables(manifest, chains)),
-            "sample_stats": _stats(chains),
-        } | groups
+        after = _values(_variables(manifest, chains))
+        groups = {"posterior": after, "sample_stats": _stats(chains)} | groups
+        further = {"categories": _categories(manifest, chains)} | further
     dims = {name: list(variable.dims) for name, variable in before.items() if variable.dims}
+    dims |= {name: ["object"] for name in (*ATTRIBUTES, *NUMBERS)}
+    further = {name: values for name, values in further.items() if values}
     coords, attrs = {"answer": list(manifest.facts.labels)}, _attributes(manifest, results)
-    if hasattr(library, "InferenceData"):
-        data: arviz.InferenceData = library.from_dict(**groups, dims=dims, coords=coords, attrs=attrs)
-    else:
-        data = library.from_dict(groups, dims=dims, coords=coords, attrs={"/": attrs})
+    if not hasattr(library, "InferenceData"):
+        data: arviz.InferenceData = library.from_dict(
+            groups | further, dims=dims, coords=coords, attrs={"/": attrs}
+        )
+        return data
+    data = library.from_dict(**groups, dims=dims, coords=coords, attrs=attrs)
+    add: Callable[..., None] = data.add_groups
+    with warnings.catch_warnings():  # ArviZ 0.23 warns of groups whose names are not in its own list
+        warnings.simplefilter("ignore", UserWarning)
+        for name, values in further.items():
+            add({name: library.dict_to_dataset(values, dims=dims)})
     return data
 
 
@@ -118,20 +129,35 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     log_probs = np.array([[draw.state.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
     if form_of(chains[0][0].z) is SCENES:
-        return found | _objects(chains, manifest.query.scene.objects[1])
+        if _varies(manifest):
+            return found
+        placed = {name: Variable(_padded(manifest, chains, name, math.nan), ("object",)) for name in NUMBERS}
+        return found | placed
     zs = np.array([[draw.z for draw in chain] for chain in chains])
     return found | {"z": Variable(zs, ("latent",))}
 
 
-def _objects(chains: Chains, most: int) -> dict[str, Variable]:
-    """Each number and attribute of each object, (chain, draw, object), padded to the largest number of objects."""
-    found = {}
-    for name in (*NUMBERS, *ATTRIBUTES):
-        filler: list[float | str] = [math.nan if name in NUMBERS else ""]
-        rows = [[[getattr(o, name) for o in draw.z.objects] for draw in chain] for chain in chains]
-        padded = [[row + filler * (most - len(row)) for row in chain] for chain in rows]
-        found[name] = Variable(np.array(padded), ("object",))
+def _categories(manifest: Manifest, chains: Chains) -> dict[str, Array]:
+    """What ArviZ cannot compute with of each object, (chain, draw, object); nothing in a world of vectors."""
+    if form_of(chains[0][0].z) is not SCENES:
+        return {}
+    found = {name: _padded(manifest, chains, name, "") for name in ATTRIBUTES}
+    if _varies(manifest):
+        found |= {name: _padded(manifest, chains, name, math.nan) for name in NUMBERS}
     return found
+
+
+def _varies(manifest: Manifest) -> bool:
+    """Whether scenes differ in the number of their objects."""
+    low, high = manifest.query.scene.objects
+    return low < high
+
+
+def _padded(manifest: Manifest, chains: Chains, name: str, filler: float | str) -> Array:
+    """A property of each object, (chain, draw, object), padded to the largest number of objects."""
+    rows = [[[getattr(o, name) for o in draw.z.objects] for draw in chain] for chain in chains]
+    most = max(manifest.query.scene.objects[1], *(len(row) for chain in rows for row in chain))
+    return np.array([[row + [filler] * (most - len(row)) for row in chain] for chain in rows])
 
 
 def _values(variables: Mapping[str, Variable]) -> dict[str, Array]:

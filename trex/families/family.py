@@ -15,6 +15,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.percent import percent, percent_span
 from trex.foundation.words import capitalized, counted, with_article
 from trex.inference.statistics.proportion import Proportion
+from trex.pages.notebook_html import block_html
 from trex.scenes.conditions import (
     Asked,
     Bools,
@@ -69,7 +70,7 @@ class Judged:
         return self.inside.low > self.outside.high
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Family:
     """Failures with a common pattern; `members` are their places among the hits, most confident first.
 
@@ -114,6 +115,16 @@ class Family:
                 f"only {len(found)} of {TRIES * n:,} prior scenes meet the conditions; ask for fewer"
             )
         return found
+
+    def __repr__(self) -> str:
+        return f"<Family {self.number}: {self.words} {counted(self.size, 'hit')}>"
+
+    def _repr_html_(self) -> str:
+        """The sentence, what speaks for it, and how often it occurs, for notebooks."""
+        rate = [f"Random {self.noun.many} of the family: {self.how_often}."] if self.rate else []
+        return block_html(
+            self.words, [each for each in (self.evidence, *rate) if each], [], counted(self.size, "hit")
+        )
 
     @property
     def words(self) -> str:

@@ -6,13 +6,15 @@ import json
 from dataclasses import dataclass
 
 from trex.foundation.words import rough_span
+from trex.pages.notebook_html import block_html
+from trex.pages.table import table_of
 from trex.query.question import named_answers
 from trex.query.schema import Query
 from trex.search.render_speed import MAX_LARGE, Duration, estimate, large_s, most_large, pictures_again
 from trex.search.sampling.budget import most_pictures
 from trex.worlds.latents import SCENES
 from trex.worlds.registry import model_shown
-from trex.worlds.world import WITHOUT_BLENDER, Plan
+from trex.worlds.world import Plan, size_without_blender
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +90,17 @@ class QueryCheck:
 
     def __str__(self) -> str:
         """The text that `trex check` prints."""
+        head = [f"{self.name} is valid; nothing was rendered"] if self.name else []
+        return "\n".join([*head, *(f"{name:8}  {words}" for name, words in self._rows)])
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks."""
+        rows = table_of("What the query would do", ("", ""), self._rows)
+        return block_html(self.question, [], [str(rows.html(rows.label))], "nothing was rendered")
+
+    @property
+    def _rows(self) -> list[tuple[str, str]]:
+        """What the query asks and would do, each with its name."""
         name = model_shown(self.query, self.model)
         model = name if self.model == name else f"{name} ({self.model})"
         rows = {
@@ -98,9 +111,7 @@ class QueryCheck:
             "renders": f"at most {self.renders_at_most:,}: {self.renders}{self._others}",
             "time": self._time,
         }
-        lines = [*rows.items(), *(("warning", note) for note in self.notes)]
-        head = [f"{self.name} is valid; nothing was rendered"] if self.name else []
-        return "\n".join([*head, *(f"{name:8}  {words}" for name, words in lines)])
+        return [*rows.items(), *(("warning", note) for note in self.notes)]
 
     def document(self) -> dict[str, object]:
         """What `trex check --json` prints."""
@@ -122,7 +133,9 @@ class QueryCheck:
 def check_plan(plan: Plan, name: str = "") -> QueryCheck:
     """The description of a plan, of the query in the file of this name."""
     render, is_scenes = plan.query.render, plan.world.form is SCENES
-    again = MAX_LARGE * pictures_again(render) if is_scenes and render.preset not in WITHOUT_BLENDER else 0
+    again = (
+        MAX_LARGE * pictures_again(render) if is_scenes and size_without_blender(render.preset) is None else 0
+    )
     most = most_pictures(plan.query)
     return QueryCheck(
         query=plan.query,

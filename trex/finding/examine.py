@@ -30,7 +30,7 @@ from trex.trials.hits import has_misses, keep_misses, stored_hits
 from trex.trials.holds import measure_holds
 from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import SCENES
-from trex.worlds.world import WITHOUT_BLENDER, OpenWorld
+from trex.worlds.world import OpenWorld, size_without_blender
 
 LEFT_OUT = ExplainOptions(top=MAX_LARGE, trace=False, edits=False, flip_depth=0, nuisances=0, saliency=False)
 
@@ -121,7 +121,7 @@ def may_be_larger(manifest: Manifest) -> bool:
 
 def _is_rendered(manifest: Manifest) -> bool:
     """Whether Blender renders a run's scenes."""
-    return manifest.world.form is SCENES and manifest.query.render.preset not in WITHOUT_BLENDER
+    return manifest.world.form is SCENES and size_without_blender(manifest.query.render.preset) is None
 
 
 def _has_large(folder: RunFolder, top: int) -> bool:

@@ -20,6 +20,7 @@ from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, ope
 from trex.runs.journal import Journal
 from trex.runs.manifest import Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
+from trex.runs.own_code import own_codes
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here
 from trex.search.engine import Engine, InProcess
@@ -138,7 +139,9 @@ def manifest_of(world: OpenWorld, path: Path, overrides: Sequence[str]) -> Manif
         query=plan.query,
         facts=facts,
         made=world.made,
-        versions=versions() | given_target(plan.query.target, plan.target, len(plan.bound.labels)),
+        versions=versions()
+        | given_target(plan.query.target, plan.target, len(plan.bound.labels))
+        | own_codes(plan),
     ).read_by(plan.world)
 
 

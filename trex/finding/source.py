@@ -20,12 +20,14 @@ from trex.query.shipped import query_path
 from trex.query.toml_file import overridden, parse_query, read_text
 from trex.runs.place import RUNS
 from trex.runs.trust import check_query, trust_query
+from trex.worlds.code import load_code
 from trex.worlds.registry import make_plan
 from trex.worlds.world import Plan
 
 STEM = "query"  # of the run folder's name, for a query without a file
 QUERY_LABEL = "the query"  # in errors, for a query without a file
 NAMES = ("kind", "name")  # the key of a section that is called as the section is
+OBJECTS = {"world": "generator.name", "proposal": "search.kernel"}  # keywords besides those of the sections
 OPTIONS = {"target": "target_options", "search": "kernel_options"}
 
 
@@ -47,6 +49,7 @@ class QuerySource:
         query = self._parsed()
         if not self.label:
             check_query(self.path, query, self.overrides)
+        load_code(query)
         return make_plan(query, self.path.parent)
 
     def trust(self) -> None:
@@ -105,7 +108,18 @@ def query_keywords() -> Mapping[str, tuple[str, Any]]:
         for key, info in whole.annotation.model_fields.items():
             keyword = OPTIONS[section] if key == "options" else section if key in NAMES else key
             found[keyword] = f"{section}.{key}", info.annotation
-    return found
+    return (
+        found
+        | {keyword: (key, object) for keyword, key in OBJECTS.items()}
+        | {"target": ("target.kind", object)}
+    )
+
+
+def named_objects(keyed: Mapping[str, object]) -> Mapping[str, object]:
+    """Keys of a query with names for the objects among them: a world, a target, a proposal."""
+    from trex.worlds.own.names import named
+
+    return named(keyed)
 
 
 def _absolute(introduce: object) -> object:

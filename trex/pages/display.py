@@ -106,6 +106,14 @@ def display_if(is_shown: bool) -> Display:
     return Display() if is_shown else Display(Console(quiet=True))
 
 
+def shown_in_notebook(thing: object) -> bool:
+    """Whether this is a notebook, which then shows the thing below its cell."""
+    if not Console().is_jupyter:
+        return False
+    vars(importlib.import_module("IPython.display"))["display"](thing)
+    return True
+
+
 def _of(done: int, total: int | None) -> str:
     return f"{done}" if total is None else f"{done}/{total}"
 

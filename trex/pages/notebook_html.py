@@ -1,4 +1,4 @@
-"""HTML of runs and hits for notebooks: small, escaped, with embedded pictures, no script and no style sheet."""
+"""HTML of results for notebooks: small, escaped, with embedded pictures, no script and no style sheet."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def hit_html(
     return f'<div style="{CELL}">{shown}{true}model: {text}<br><small>{escape(origin)}</small></div>'
 
 
-def run_html(title: str, sentences: Sequence[str], cards: Sequence[str], note: str) -> str:
-    """A headline, sentences, hits (already HTML), and a note on what is not shown."""
+def block_html(title: str, sentences: Sequence[str], cards: Sequence[str], note: str) -> str:
+    """A headline, sentences, cards (already HTML), and a note below."""
     lines = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     return (
         f"<div><p><b>{escape(title)}</b></p>{lines}{''.join(cards)}<p><small>{escape(note)}</small></p></div>"

@@ -20,7 +20,8 @@ from pydantic import (
 
 from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
 from trex.clevr_models.specs.adapter import misplaced_option
-from trex.foundation.extensions import declared
+from trex.foundation.errors import InputError
+from trex.foundation.extensions import declared, is_code
 from trex.foundation.fields import first_problem, plain
 from trex.inference.targets.kind import TargetKind
 
@@ -59,9 +60,10 @@ def _range(value: object) -> object:
 
 
 def _target_kind(name: str) -> str:
-    if name not in targets():
+    if name not in targets() and not is_code(name):  # code is imported only after its author is trusted
         raise ValueError(
-            f"it is not known; use {', '.join(map(repr, targets()))}, or in Python pass target= its TargetKind"
+            f"it is not known; use {', '.join(map(repr, targets()))}, or 'package.module:object'; an object of "
+            "Python is given by trex.find(target=...), and to its run by trex.open_run(folder, target=...)"
         )
     return name
 
@@ -123,10 +125,15 @@ class TargetSection(Section):
     @property
     def declared(self) -> TargetKind:
         """The target kind that a module declares under this name."""
-        return targets()[self.kind]
+        found = targets()
+        if self.kind not in found:
+            raise InputError(f"target.kind = {self.kind!r} is code in a module, which was not loaded")
+        return found[self.kind]
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
+        if self.kind not in targets():
+            return self
         try:
             self.declared.options.model_validate(self.options)
         except ValidationError as error:

@@ -18,7 +18,7 @@ from trex.foundation.fields import problem_in
 from trex.foundation.files import is_missing, is_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
-from trex.query.schema import Query, RenderSection, TargetSection
+from trex.query.schema import Query, RenderSection, TargetSection, targets
 from trex.query.shipped import QUERIES, is_question, names, query_path
 
 M = TypeVar("M", bound=BaseModel)
@@ -135,6 +135,8 @@ def _refuse_unused(target: TargetSection, source: str, overrides: Sequence[str])
 
     If an override changes the kind, the file's keys belong to another one, and are ignored.
     """
+    if target.kind not in targets():  # code that is not loaded yet
+        return
     kind = target.declared
     overridden_keys = {override.partition("=")[0].strip() for override in overrides}
     is_changed = "target.kind" in overridden_keys

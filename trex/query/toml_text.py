@@ -10,15 +10,10 @@ from os import PathLike, fspath
 import tomli_w
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import give
 from trex.foundation.json_fields import short
 
 # What tomli_w writes around the single value of an array in an array, where tables too stand inline.
 PLAIN = "give a text, a number, True or False, a list or a mapping"
-KINDS = {
-    "target.kind": (("TargetKind",), "A target"),
-    "search.kernel": (("SamplerKind", "ProposalKind"), "A sampler"),
-}  # the types of objects that may stand for a name, and the part of CONTRIBUTING.md that shows one
 BEFORE, AFTER = "v = [\n    [\n        ", ",\n    ],\n]\n"
 
 
@@ -41,7 +36,7 @@ def toml_value(key: str, value: object) -> str:
 
 
 def _plain(key: str, value: object) -> object:
-    """The value as TOML knows it: numbers, paths, tuples become Python's own; a target or kernel its name."""
+    """The value as TOML knows it: numbers, paths, tuples become Python's own."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, Integral):
@@ -54,8 +49,4 @@ def _plain(key: str, value: object) -> object:
         return {str(name): _plain(key, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(key, inner) for inner in value]
-    types, heading = KINDS.get(key, ((), ""))
-    if type(value).__name__ in types:
-        return give(value)
-    advice = f"give a name or a {types[0]}; CONTRIBUTING.md, under {heading!r}, shows one" if types else PLAIN
-    raise InputError(f"{key} = {short(value)} is a {type(value).__name__}; {advice}")
+    raise InputError(f"{key} = {short(value)} is a {type(value).__name__}; {PLAIN}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from trex.explain.run_families import explained_results
 from trex.foundation.errors import InputError
+from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
@@ -88,14 +89,34 @@ class PairedTest:
         """Whether the difference is significant."""
         return self.p_value < FALSE_ALARMS
 
+    def __str__(self) -> str:
+        first, other = self.counts.only_first, self.counts.only_second
+        return (
+            f"{self.what}, of {self.counts.n}: {self.first} alone {first}, {self.second} alone {other}, "
+            f"both {self.counts.both}; p = {self.p_value:.2g}"
+        )
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """All runs, the tests, and why pairs were left out."""
 
     runs: tuple[ComparedRun, ...]
     tests: tuple[PairedTest, ...]
     unpaired: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        names = ", ".join(run.name for run in self.runs)
+        return f"<Comparison of {names}: {counted(len(self.tests), 'paired test')}; print it for all>"
+
+    def __str__(self) -> str:
+        """Each run on a line, then each test, then why pairs were not tested."""
+        runs = [
+            f"{run.name}: {run.model}, {run.results.ending}, {counted(len(run.results.found), 'distinct hit')}, "
+            f"rate {run.rate.figure}"
+            for run in self.runs
+        ]
+        return "\n".join([*runs, *map(str, self.tests), *(f"not tested: {why}" for why in self.unpaired)])
 
 
 def compare(paths: Sequence[Path]) -> Comparison:

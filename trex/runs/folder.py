@@ -25,6 +25,7 @@ from trex.foundation.files import (
 from trex.foundation.locked_folder import closed_on_error, lock_folder
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest, sealed
+from trex.runs.own_code import load_target
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
 from trex.worlds.latents import SCENES, Latent
 from trex.worlds.world import World
@@ -148,6 +149,7 @@ def open_run(path: Path, *, for_writing: bool, world: World[Latent] | None = Non
     """
     text = _manifest_text(path)
     refuse_links(path)
+    load_target(path, text)
     manifest = parse_manifest(text, str(path / MANIFEST))
     if world is not None:
         manifest = manifest.read_by(world)

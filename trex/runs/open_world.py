@@ -9,10 +9,12 @@ from pathlib import Path
 
 from trex.foundation.errors import RunError
 from trex.runs.folder import RunFolder
-from trex.runs.manifest import differences
+from trex.runs.manifest import Manifest, differences
+from trex.runs.own_code import own_codes
 from trex.runs.trust import check_made_here
+from trex.worlds.code import load_code
 from trex.worlds.registry import make_plan
-from trex.worlds.world import OpenWorld
+from trex.worlds.world import OpenWorld, Plan
 
 
 @contextmanager
@@ -24,11 +26,12 @@ def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[Open
     """
     manifest = folder.manifest
     check_made_here(folder.path, manifest.query)
+    load_code(manifest.query)
     plan = make_plan(manifest.query, Path(manifest.folder))
     folder.manifest = manifest.read_by(plan.world)
     world = replace(plan, processes=processes).open()
     try:
-        changed = differences(manifest.made, world.made)
+        changed = (*differences(manifest.made, world.made), *_other_codes(manifest, plan))
         if changed:
             raise RunError(
                 f"cannot resume {folder.path}, its draws would now get other scores: {'; '.join(changed)}; "
@@ -37,3 +40,13 @@ def open_world(folder: RunFolder, processes: int | None = None) -> Iterator[Open
         yield world
     finally:
         world.close()
+
+
+def _other_codes(manifest: Manifest, plan: Plan) -> tuple[str, ...]:
+    """Parts of the user's own whose code is another than when the draws were made, in words."""
+    before = manifest.versions
+    return tuple(
+        f"the code of {name} has changed"
+        for name, now in own_codes(plan).items()
+        if before.get(name, now) != now
+    )

@@ -18,11 +18,13 @@ from pathlib import Path
 
 from trex.clevr_models.specs.adapter import adapter_of
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.extensions import LIVE
 from trex.foundation.files import read_text, write_atomic
 from trex.foundation.home import STATE, own_folder
 from trex.foundation.parse import parse_json
 from trex.query import toml_file
 from trex.query.schema import Query
+from trex.worlds.code import code_of, load_code
 from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import Plan
 
@@ -44,8 +46,13 @@ def named_code(query: Query, overrides: Sequence[str] = ()) -> tuple[str, ...]:
     Empty if everything comes with trex, or is named by these overrides ("key=value") of the user's own.
     """
     found = []
-    if not is_shipped(query.generator.name) and not _gives(overrides, GENERATOR):
-        found.append(f"runs the code of generator {query.generator.name!r}")
+    world = query.generator.name
+    is_code = not is_shipped(world) and not world.startswith(LIVE)  # an object is given by the user
+    if is_code and not _gives(overrides, GENERATOR):
+        found.append(f"runs the code of generator {world!r}")
+    found += [
+        f"runs the code of {key} = {name!r}" for key, name in code_of(query) if not _gives(overrides, key)
+    ]
     model = query.model.name
     endpoint = "" if _gives(overrides, ENDPOINT) else query.model.endpoint
     has_code = query.model.trust_remote_code and not _gives(overrides, REMOTE_CODE)
@@ -104,6 +111,7 @@ def trusted_plan(path: Path, overrides: Sequence[str], own: Sequence[str]) -> Pl
     """
     query = toml_file.parse_query(toml_file.read_text(path), str(path), overrides)
     check_query(path, query, own)
+    load_code(query)
     return make_plan(query, path.parent)
 
 

@@ -16,11 +16,13 @@ from trex.pages.notebook_html import hit_html
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CHAIN, CONTROLS, LIKELY, RANDOM, SPREAD, Record
+from trex.scenes.graph import facts_of, scene_graph
 from trex.scenes.scene import Scene
 from trex.search.hits import Hits, NoiseDraws
 from trex.worlds.latents import SCENES, VECTORS, form_of
 
 if TYPE_CHECKING:
+    import networkx as nx
     from PIL.Image import Image
 
 MAX_MISSES = 6
@@ -91,6 +93,18 @@ class Hit:
     def scene(self) -> Scene | None:
         """The scene, None in a world whose latents are vectors."""
         return self.record.scene if form_of(self.record.z) is SCENES else None
+
+    @property
+    def graph(self) -> nx.DiGraph:
+        """The scene as a networkx graph: a node for each object, what each is to each other one on the edges.
+
+        A node has `shape`, `color`, `material`, `size`, its visible share `visible` and its `depth`; the edge j -> i
+        has `gap` (Blender units) and what is true of j as seen from i: `left`, `behind`, `touches`, `hides` and the
+        like (`trex.scenes.graph`). RunError in a world whose latents are vectors.
+        """
+        if self.scene is None:
+            raise RunError(f"{self.origin} has no objects; use `vector`")
+        return scene_graph(facts_of(self.scene, self.manifest.vocabulary)).copy()
 
     @property
     def vector(self) -> Floats | None:

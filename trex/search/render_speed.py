@@ -23,7 +23,7 @@ from trex.worlds.costs import BESIDE_S, CPU_S
 from trex.worlds.kernels import SURROGATE
 from trex.worlds.latents import SCENES
 from trex.worlds.looks import ladder
-from trex.worlds.world import WITHOUT_BLENDER, Plan
+from trex.worlds.world import Plan, size_without_blender
 
 FILE = "seconds_a_picture.json"
 LEAST = 20  # least number of pictures for a measurement
@@ -93,7 +93,7 @@ def most_large(plan: Plan) -> int:
 def _starts(query: Query) -> int:
     """The most Blenders that a search starts one after the other: for the deciding look, and for cheaper ones."""
     cheap = ladder(query.render) if query.search.bank else ()
-    looks = [look for look in cheap if look not in WITHOUT_BLENDER]
+    looks = [look for look in cheap if size_without_blender(look) is None]
     return 1 + (
         len(looks) if query.search.kernel == SURROGATE else len([look for look in cheap[:1] if look in looks])
     )

@@ -17,7 +17,7 @@ from trex.foundation.words import counted
 from trex.render.presets import preset_named
 from trex.scenes.noise import seeded_draws
 from trex.scenes.scene import Scene
-from trex.worlds.world import WITHOUT_BLENDER
+from trex.worlds.world import size_without_blender
 
 LAST_RUN = "last_run.json"
 REMEDY = "restore it from its repository, or delete it to start over"
@@ -36,7 +36,7 @@ class SuiteLook:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.preset is not None and self.preset not in WITHOUT_BLENDER:
+        if self.preset is not None and size_without_blender(self.preset) is None:
             preset_named(self.preset)
 
     @property

@@ -76,7 +76,7 @@ class SceneResult:
         return f"{self.question} true answer {self.truth}, model says {self.answer} ({self.probability:.3f})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SuiteRun:
     """The results in the order of the suite; `last` is the model of the last run at this look, "" before the first."""
 
@@ -104,6 +104,9 @@ class SuiteRun:
             if test and groups
             else None,
         }
+
+    def __repr__(self) -> str:
+        return f"<SuiteRun: {self.sentences()[0]}>"
 
     def __str__(self) -> str:
         lines = [f"{result.change.value:14} {result.key}: {result.words}" for result in self.results]

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ValidationError
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import declared
+from trex.foundation.extensions import LIVE, declared
 from trex.foundation.fields import first_problem
 from trex.inference.chains import Checkpoint, rounds
 from trex.inference.leading_target import LeadingTarget
@@ -36,14 +36,16 @@ DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 class ProposalKind:
     """A proposal for latents of one form, built from the prior and [search]; `options` are keys of [search] options.
 
-    `check` raises InputError if the proposal cannot reach every latent of the query's world.
+    `form` None: of any form. `check` raises InputError if the proposal cannot reach every latent of the query's world;
+    `code` is a hash of the code of a user's own, which a resumed run must have too.
     """
 
     name: str
-    form: Form
+    form: Form | None
     make: Callable[[Prior[Latent], SearchSection], Proposal[Latent]]
     options: type[BaseModel] = NoOptions
     check: Callable[[Query], None] = lambda query: None
+    code: str = ""
 
 
 class Sampler(Protocol):
@@ -89,7 +91,7 @@ def samplers() -> Mapping[str, SamplerKind]:
 
 def kernel_names(form: Form) -> tuple[str, ...]:
     """The kernels that can move latents of this form, the default first."""
-    moves = [kind.name for kind in proposals().values() if kind.form == form]
+    moves = [kind.name for kind in proposals().values() if kind.form in (form, None)]
     own = [kind.name for kind in samplers().values() if form in kind.forms]
     return tuple(dict.fromkeys((DEFAULTS[form], *moves, *own)))
 
@@ -110,6 +112,11 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         raise InputError(
             f"search.warmup = {search.warmup} uses up all of search.steps = {search.steps}; raise steps "
             "or lower warmup"
+        )
+    if search.kernel.startswith(LIVE) and search.kernel not in names:
+        raise InputError(
+            f"search.kernel = {search.kernel!r} is an object of a Python session, which a run folder cannot store; "
+            "give it again: trex.open_run(folder, proposal=...)"
         )
     if search.kernel not in (AUTO, *names):
         raise InputError(

@@ -7,10 +7,10 @@ import hashlib
 import torch
 from torch import Tensor
 
-from trex.clevr_models.adapters.code_hash import code_hash
-from trex.clevr_models.adapters.live import is_module, session_model
+from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.adapters.torch_module import probe_module
 from trex.clevr_models.interface.labels import checked_labels
+from trex.foundation.code_hash import code_hash, is_module
 from trex.foundation.errors import InputError
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.models import DigitClassifier

@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 
 from trex.clevr_models.adapters.live import PREFIX, noting_use
 from trex.foundation.errors import InputError, TrexError
-from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.extensions import LIVE, ExtensionPoint, given
 from trex.foundation.json_fields import short
 from trex.mnist_models.datasets import ELSEWHERE
 from trex.query.schema import Query
@@ -54,9 +54,22 @@ def model_shown(query: Query, opened: str) -> str:
     return opened if is_own else query.model.name
 
 
-@cache
 def world_named(name: str) -> World[Latent]:
     """The world that a query's [generator] names; InputError if there is none."""
+    entry = given(WorldEntry, name)
+    if entry is not None:
+        return _world(name, entry.make)
+    if name.startswith(LIVE):
+        raise InputError(
+            f"world {name!r} is an object of a Python session, which a run folder cannot store; give it again: "
+            "trex.open_run(folder, world=...)"
+        )
+    return _lasting(name)
+
+
+@cache
+def _lasting(name: str) -> World[Latent]:
+    """The world of a name that means the same in every process."""
     if is_shipped(name):
         return WORLDS.ours[name].make(name)
     if name in WORLDS.sound.found:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from trex.clevr_models.specs.adapter import misplaced_option
 from trex.datasets.examples import Example, Examples
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import given
 from trex.inference.metropolis import Metropolis
 from trex.inference.scoring import Scorer
 from trex.inference.targets import GaussianTarget
@@ -17,6 +18,7 @@ from trex.inference.types import Classifier, Prior, Proposal, Z
 from trex.query.question import ResolvedQuestion
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query, RenderSection
+from trex.render.drawing import SceneDrawing
 from trex.render.presets import ANALYTIC, ANALYTIC_SIZE
 from trex.render.renderer import SceneRenderer
 from trex.scenes.prior import ScenePrior
@@ -141,10 +143,18 @@ def open_model(name: str, options: ModelOptions | None = None) -> ClevrModel:
     return load_model(name, options=options)
 
 
+def size_without_blender(preset: str) -> tuple[int, int] | None:
+    """Width and height of the pictures of a preset that needs no Blender; None for Blender's."""
+    drawing = given(SceneDrawing, preset)
+    return WITHOUT_BLENDER.get(preset) if drawing is None else drawing.size
+
+
 def open_renderer(
     section: RenderSection, vocabulary: Vocabulary, processes: int | None = None
 ) -> SceneRenderer:
     """The query's renderer, with this many Blender processes, or the query's own number if None."""
+    if (drawing := given(SceneDrawing, section.preset)) is not None:
+        return drawing
     if section.preset in WITHOUT_BLENDER and section.preset != ANALYTIC:
         from trex.render.fake import FakeRenderer
 
@@ -163,8 +173,8 @@ def picture_size(section: RenderSection) -> tuple[int, int]:
     """Width and height in pixels of a query's pictures."""
     from trex.render.presets import preset_named
 
-    if section.preset in WITHOUT_BLENDER:
-        return WITHOUT_BLENDER[section.preset]
+    if (size := size_without_blender(section.preset)) is not None:
+        return size
     preset = preset_named(section.preset)
     return preset.width, preset.height
 

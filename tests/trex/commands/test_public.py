@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,89 @@ def test_everything_that_is_offered_is_there_and_described() -> None:
         getattr(trex, "fnid")  # noqa: B009
 
 
+PAGES = Path(trex.__file__).parents[1] / "docs" / "reference" / "python"
+
+
+def test_the_public_names_are_those_of_the_reference_and_no_others() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
+    documented = re.findall(r"^::: trex\.(?:verbs\.)?(\w+)$", pages, re.MULTILINE)
+    assert sorted(documented) == sorted(set(trex.__all__) - {"__version__"})
+    assert dir(trex) == sorted(trex.__all__)
+    told = set(re.findall(r"`(\w+)`", (PAGES / "index.md").read_text(encoding="utf-8")))
+    assert set(documented) <= told
+    assert trex.__version__ == version("bayes-trex")
+
+
+@pytest.mark.parametrize("name", [*trex._VERBS, "render", "suite"])
+def test_a_verb_has_every_keyword_with_its_default_and_says_what_it_is(name: str) -> None:
+    verb = getattr(trex, name)
+    parameters = inspect.signature(verb).parameters.values()
+    assert all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters)
+    described = inspect.getdoc(verb) or ""
+    assert all(f"\n{each.name} : " in described for each in parameters if f"\n{each.name}" in described)
+    assert "Parameters\n----------" in described
+
+
+def test_a_subpackage_that_is_a_verb_is_called_and_still_imported() -> None:
+    """Planted bug: importing a module of it replaced the verb by the package."""
+    code = (
+        "import trex; assert callable(trex.export); import trex.export.netcdf as n; assert callable(trex.export);"
+        "assert trex.export.netcdf is n; import trex.render.fake; assert callable(trex.render) and n.write_netcdf"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(ValueError, match="run is missing"):
+        trex.export()
+
+
+def test_results_are_short_where_they_are_echoed_and_whole_where_they_are_printed(found: trex.Run) -> None:
+    """Planted bug: the repr of an audit, of 63,855 characters, held every picture and answer."""
+    (explanation,) = found.explain(
+        top=1, edits=False, flip_depth=0, nuisances=0, saliency=False, progress=False
+    )
+    for thing in (found, found.hits[0], explanation, *found.families, trex.check(**ASKED)):
+        assert len(repr(thing)) < 400, repr(thing)
+        assert thing._repr_html_().startswith("<div")
+    assert found.ending in found.summary() and str(found.report()) in found.summary()
+    assert str(explanation).count("\n") > 4
+
+
+def test_the_graph_of_a_hit_is_networkx_s_own(found: trex.Run) -> None:
+    hit = found.hits[0]
+    assert hit.scene is not None
+    graph = hit.graph
+    assert [graph.nodes[i]["color"] for i in graph] == [item.color for item in hit.scene.objects]
+    assert graph.number_of_edges() == len(graph) * (len(graph) - 1)
+    graph.clear()
+    assert len(hit.graph) == len(hit.scene.objects), "a copy: the scene's own is shared"
+
+
+def test_scenes_are_rendered_and_exported(found: trex.Run, tmp_path: Path) -> None:
+    scenes = [hit.scene for hit in found.hits[:2] if hit.scene]
+    pictures = trex.render(scenes, preset="fake", progress=False)
+    np.testing.assert_array_equal(pictures[0].pixels, np.asarray(found.hits[0].picture))
+    assert found.export("coco", out=tmp_path / "coco", progress=False) == tmp_path / "coco"
+    assert (
+        trex.export(found, format="clevr", out=tmp_path / "clevr", progress=False).out == tmp_path / "clevr"
+    )
+
+
+def test_runs_stand_below_each_other_in_one_frame(found: trex.Run) -> None:
+    frame = trex.frame([found, str(found.path)])
+    assert len(frame) == 2 * len(found.draws_frame())
+    assert list(frame.columns[:4]) == ["run", "model", "question", "target"] and set(frame.model) == {"fake"}
+
+
+def test_a_suite_keeps_failures_and_asks_another_model(found: trex.Run, tmp_path: Path) -> None:
+    wrong = [hit for hit in found.hits if hit.is_wrong]
+    suite = trex.suite(tmp_path / "suite")
+    (batch,) = suite.add(found, progress=False)
+    assert batch.new == len(wrong) > 0
+    (again,) = suite.add([found], progress=False)
+    assert (again.new, again.known) == (0, len(wrong))
+    done = suite.run("fake", progress=False)
+    assert len(done.results) == len(wrong) and len(repr(done)) < 300
+
+
 def test_keywords_are_the_query_that_a_file_would_be(found: trex.Run, tmp_path: Path) -> None:
     from_file = run(tmp_path)
     assert found.query == from_file.manifest.query
@@ -102,7 +187,7 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
         ({"set": 3}, r"set \(3, .* should be a valid string"),
         (
             {"target": lambda probs: probs},
-            "target.kind = <function .* give a name or a TargetKind; CONTRIBUTING.md, under 'A target'",
+            r"target is a function; wrap the function: trex.Target\(function\)",
         ),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
@@ -156,10 +241,10 @@ def test_an_object_is_searched_like_the_target_and_the_kernel_that_it_repeats(
     assert [runs[0].query.target.kind, runs[0].query.search.kernel] == ["my-target", "my-moves"]
     code = f"import trex; trex.open_run({str(runs[0].path)!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (
-        "query.target.kind: it is not known; use" in done.stderr
-        and "pass target= its TargetKind" in done.stderr
-    )
+    assert "query.target.kind: it is not known; use" in done.stderr
+    assert "and to its run by trex.open_run(folder, target=...)" in done.stderr
+    opened = trex.open_run(runs[0].path, target=own["target"], proposal=own["kernel"])
+    assert opened.hits == runs[0].hits
 
 
 def test_a_run_is_read_by_the_target_that_it_was_made_with_alone(given: None, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`trex.begin_repair`: the same repair as on the command line, byte for byte, as a Python value."""
+"""`trex.repair`: the same repair as on the command line, byte for byte, as a Python value."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def query(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> None:
     api, line = tmp_path / "api", tmp_path / "line"
-    repair = trex.begin_repair(
-        query, out=api, data=tmp_path, set={"identify.noise": "printed"}, progress=False
-    )
+    repair = trex.repair(query, out=api, data=tmp_path, set={"identify.noise": "printed"}, progress=False)
     assert repair.results.distill is None and repair.query.identify.noise == "printed"
     with pytest.raises(trex.RunError, match="run: trex repair label"):
         repair.correct()
@@ -77,7 +75,7 @@ def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> 
 
 
 def test_a_committee_can_be_replaced_by_a_file_of_votes(tmp_path: Path, query: Path) -> None:
-    repair = trex.begin_repair(query, out=tmp_path / "r", data=tmp_path, progress=False)
+    repair = trex.repair(query, out=tmp_path / "r", data=tmp_path, progress=False)
     repair.distill()
     names = sorted(path.stem for path in repair.pictures().glob("p*.png"))
     votes = tmp_path / "votes.csv"
@@ -111,7 +109,7 @@ def test_a_committee_can_be_replaced_by_a_file_of_votes(tmp_path: Path, query: P
 )
 def test_bad_input_is_named(tmp_path: Path, query: Path, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(trex.InputError, match=message):
-        trex.begin_repair(query, out=tmp_path / "r", progress=False, **{"data": tmp_path, **keywords})
+        trex.repair(query, out=tmp_path / "r", progress=False, **{"data": tmp_path, **keywords})
     assert not (tmp_path / "r" / "identify").exists()
 
 
@@ -119,7 +117,7 @@ def test_a_folder_without_a_repair_is_named(tmp_path: Path) -> None:
     with pytest.raises(trex.InputError, match="is no repair"):
         trex.open_repair(tmp_path / "nothing")
     with pytest.raises(trex.InputError, match="is no file, and none of the shipped ones"):
-        trex.begin_repair("nothing", out=tmp_path / "r")
+        trex.repair("nothing", out=tmp_path / "r")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,7 +129,7 @@ SMALL = {
 
 @pytest.mark.slow
 def test_a_repair_on_scenes_is_that_of_the_command_line_too(tmp_path: Path) -> None:
-    repair = trex.begin_repair("clevr", out=tmp_path / "api", set=SMALL, progress=False)
+    repair = trex.repair("clevr", out=tmp_path / "api", set=SMALL, progress=False)
     found = repair.distill()
     settings = [part for key, value in SMALL.items() for part in ("--set", f"{key}={json.dumps(value)}")]
     assert command("repair", "identify", "clevr", "--out", str(tmp_path / "cli"), *settings).exit_code == 0
@@ -152,9 +150,9 @@ def test_a_repair_on_scenes_is_that_of_the_command_line_too(tmp_path: Path) -> N
 
 def test_each_kind_of_repair_refuses_what_belongs_to_the_other(tmp_path: Path) -> None:
     with pytest.raises(trex.InputError, match="takes no data"):
-        trex.begin_repair("clevr", out=tmp_path / "r", data=tmp_path, progress=False)
+        trex.repair("clevr", out=tmp_path / "r", data=tmp_path, progress=False)
     with pytest.raises(trex.InputError, match="only a repair on rendered scenes renders"):
-        trex.begin_repair("mnist", out=tmp_path / "r", processes=1, progress=False)
+        trex.repair("mnist", out=tmp_path / "r", processes=1, progress=False)
     for options, words in (
         (["clevr", "--data", str(tmp_path)], "takes no data"),
         (["mnist", "--processes", "1"], "only a repair on rendered scenes"),

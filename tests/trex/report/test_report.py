@@ -177,8 +177,11 @@ def test_netcdf(done: Outcome, tmp_path: Path) -> None:
         32,
     )  # of 40 steps, 8 are warmup
     assert data.prior.sizes["draw"] == 12
-    assert data.posterior["shape"].shape == (3, 32, 5)
-    assert not (data.posterior["shape"] == "cube").any()
+    assert data.categories["shape"].shape == (3, 32, 5)
+    assert not (data.categories["shape"] == "cube").any()
+    assert data.prior_categories["shape"].shape == (1, 12, 5)
+    for group in ("posterior", "prior"):
+        assert {variable.dtype.kind for variable in data[group].values()} <= set("fb")
     answer = data.posterior["log_probs"].sel(answer="2")
     np.testing.assert_allclose(np.exp(answer), data.posterior["confidence"])
     kept = [draw for draw in done.results.chains if not draw.is_warmup]

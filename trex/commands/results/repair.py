@@ -1,4 +1,4 @@
-"""A repair in Python: what `trex.begin_repair` and `trex.open_repair` give, and the steps, which the shell uses too."""
+"""A repair in Python: what `trex.repair` and `trex.open_repair` give, and the steps, which the shell uses too."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Repair:
         return self.results.is_repaired
 
     def identify(self) -> Found:
-        """Grow mistakes, or resume that; `begin_repair` has done it already unless it was stopped."""
+        """Grow mistakes, or resume that; `repair` has done it already unless it was stopped."""
         self._carry_out(identify)
         return self.results.identify
 

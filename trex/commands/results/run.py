@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 
 from trex.clevr_models.adapters.live import SessionModel, session_model_available
 from trex.commands import query as verbs
+from trex.commands.export import VERB as EXPORT
 from trex.commands.verb import Session, with_options
 from trex.curves.options import CurveOptions
 from trex.explain.options import ExplainOptions
@@ -21,17 +23,18 @@ from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families.family import Family
 from trex.finding.conclude import Outcome, renew_report
-from trex.finding.source import model_argument
+from trex.finding.source import model_argument, named_objects
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
-from trex.pages.display import display_if
-from trex.pages.notebook_html import run_html
+from trex.pages.display import display_if, shown_in_notebook
+from trex.pages.notebook_html import block_html
 from trex.query.schema import Query
 from trex.report.first_screen import first_screen
 from trex.runs import folder as run_folder
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.manifest import Manifest
+from trex.runs.open_world import open_world
 from trex.runs.record import Record
 from trex.scenes.graph import Facts, facts_of
 from trex.search.hit import Hit
@@ -40,8 +43,8 @@ from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.holds import Holds, holds_of
 from trex.trials.options import ConfirmOptions
-from trex.worlds.latents import Latent
-from trex.worlds.registry import model_shown
+from trex.worlds.latents import VECTORS, Latent
+from trex.worlds.registry import is_shipped, model_shown, world_named
 from trex.worlds.world import World
 
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ if TYPE_CHECKING:
     import pandas
 
     from trex.curves.curve import Curve
+    from trex.explain.changes import ChangedHit
     from trex.explain.explanation import Explanation
+    from trex.export.export import ExportOutcome
     from trex.trials.confirmation import Confirmation
 
 SHOWN = 8  # hits in a notebook
@@ -163,6 +168,40 @@ class Run:
         """The path of `report.html`, rewritten with all explanations and confirmations; RunError without any draw."""
         return renew_report(self.path, self.world).report
 
+    def summary(self) -> str:
+        """What `trex find` prints at its end: the finding, the hits, the ending, the rate, the families."""
+        return str(renew_report(self.path, self.world))
+
+    def show(self) -> None:
+        """Show the run in a notebook, or its page in the browser."""
+        if shown_in_notebook(self):
+            return
+        webbrowser.open(self.report().resolve().as_uri())
+
+    def export(
+        self,
+        format: str = "clevr",
+        *,
+        out: str | PathLike[str] | None = None,
+        edits: bool | None = None,
+        progress: bool = True,
+    ) -> Path:
+        """Write the hits as a data set for other tools, and give its folder.
+
+        Parameters
+        ----------
+        format : str, default "clevr"
+            clevr, parquet, hf, coco, fiftyone, or an installed one.
+        out : path, default RUN/export-FORMAT
+            A new or empty folder.
+        edits : bool, default None
+            Include the edited scenes of `explain`; None if there are some.
+        progress : bool, default True
+            Show the progress.
+        """
+        done: ExportOutcome = EXPORT.function()(self, format=format, out=out, edits=edits, progress=progress)
+        return done.out
+
     def resume(
         self, model: object = None, *, progress: bool = True, explain: bool = True, large: bool = True
     ) -> Run:
@@ -179,17 +218,25 @@ class Run:
     def explain(
         self, *, model: object = None, progress: bool = True, large: bool = False, processes: int | None = None,
         **parts: object,
-    ) -> tuple[Explanation, ...]:  # fmt: skip
+    ) -> tuple[Explanation, ...] | tuple[ChangedHit, ...]:  # fmt: skip
         """Find the object responsible for each of the most confident hits, in the order of `hits`.
 
         With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. `large`: render
-        the scenes again, large, for the page. The report is written again. Raises RunError if there are no hits, or the
-        run has no scenes.
+        the scenes again, large, for the page. The report is written again. In a world of your own (`trex.World`), its
+        edits take the place of objects, and of the options only `top` applies. Raises RunError if there are no hits, or
+        the run has neither scenes nor edits.
         """
         from trex.commands.results.explaining import explain_with_report
+        from trex.explain.changes import explain_changes
 
         options = ExplainOptions.checked(parts)
         with session_model_available(self._live_model(model)), display_if(progress) as display:
+            if self._is_own_world:
+                options.refuse(
+                    [name for name in ExplainOptions.model_fields if name != "top"], "it needs objects"
+                )
+                with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
+                    return explain_changes(folder, options.top, lambda: open_world(folder), display.show)
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
 
@@ -200,13 +247,18 @@ class Run:
         """Turn one quantity of the hits up and down, all else equal: how often is the model wrong at each dose?
 
         The quantity belongs to the misread object of each hit, which is traced by questions, or responsible by
-        `explain`, or of index `object`. The report is written again. Raises InputError if no misread object is known,
-        RunError if there are no hits.
+        `explain`, or of index `object`. The report is written again. In a world of your own (`trex.World`), `over` is
+        the name of a number that its prior draws. Raises InputError if no misread object is known, RunError if there
+        are no hits.
         """
         from trex.commands.results.curving import curve_with_report
+        from trex.curves.values import value_curve
 
         checked = CurveOptions.checked(options)
         with session_model_available(self._live_model(model)), display_if(progress) as display:
+            if self._is_own_world:
+                with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
+                    return value_curve(folder, checked, lambda: open_world(folder), display.show)
             made, _ = curve_with_report(self.path, checked, display, processes)
         return made
 
@@ -237,7 +289,7 @@ class Run:
             return f"<Run {self.path}>"
         if "results" in vars(self):
             state = f"{state}, {self.ending}, {counted(len(self.results.found), 'distinct hit')}"
-        return f"<Run {self.path}: {facts.question!r}, model {self._model_shown}, {state}>"
+        return f"<Run {self.path}: {facts.question!r}, model {self.model_shown}, {state}>"
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""
@@ -246,7 +298,7 @@ class Run:
         try:
             results = self.results
         except RunError as error:
-            return run_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
+            return block_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
         with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
             traces, explained = read_traces(folder), read_explanations(folder)
         first = first_screen(self.manifest, results, self.path, self.holds, traces, explained)
@@ -257,16 +309,22 @@ class Run:
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""
         cards = [hit._repr_html_() for hit in shown]
-        return run_html(
-            f"{facts.question} Model: {self._model_shown}",
+        return block_html(
+            f"{facts.question} Model: {self.model_shown}",
             sentences,
             cards,
             f"{more}{self.path}",
         )
 
     @property
-    def _model_shown(self) -> str:
+    def model_shown(self) -> str:
+        """The model's name for readers."""
         return model_shown(self.manifest.query, self.manifest.facts.model)
+
+    @property
+    def _is_own_world(self) -> bool:
+        """Whether the run's latents are vectors of a world whose code is loaded."""
+        return self.world is not None and self.world.form is VECTORS and not is_shipped(self.world.name)
 
     def _checked_records(self) -> Sequence[Record]:
         check_begun(self.path, self.records)
@@ -285,9 +343,29 @@ class Run:
         return live_model
 
 
-def open_run(path: str | PathLike[str]) -> Run:
-    """The run in a folder, wherever it was made, finished or not; opens no model. RunError if there is none."""
-    run = Run(Path(fspath(path)))
+def open_run(
+    path: str | PathLike[str],
+    *,
+    model: object = None,
+    world: object = None,
+    target: object = None,
+    proposal: object = None,
+) -> Run:
+    """The run in a folder, wherever it was made, finished or not; opens no model. RunError if there is none.
+
+    Parameters
+    ----------
+    path : str or path
+        The run folder.
+    model, world, target, proposal : object, default None
+        The objects that the run was made with, in a session that does not know them: a folder stores names and hashes
+        of objects, not the objects.
+    """
+    given = {"generator.name": world, "target.kind": target, "search.kernel": proposal}
+    names = named_objects({key: thing for key, thing in given.items() if thing is not None})
+    live_model = None if model is None else model_argument(model)[1]
+    opened = None if world is None else world_named(str(names["generator.name"]))
+    run = Run(Path(fspath(path)), live_model, opened)
     run.check_readable()
     return run
 

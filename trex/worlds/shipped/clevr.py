@@ -59,10 +59,9 @@ class ClevrWorld:
         """
         if example.scene is None:
             return Known(None, None)
-        wrong = plan.scenes.wrong
         is_allowed = all(plan.vocabulary.allows(item) for item in example.scene.objects)
         truth = true_answer(plan.question.program, example.scene)
-        return Known(truth, is_allowed and (wrong is None or wrong.is_wrong(example.scene)))
+        return Known(truth, is_allowed and plan.scenes.meets(example.scene))
 
     def scope(self, query: Query) -> str:
         """The world in a few words: "5 objects, no cube, cone introduced"."""

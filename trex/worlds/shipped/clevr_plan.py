@@ -30,13 +30,13 @@ from trex.worlds.latents import OpenRenderer
 from trex.worlds.looks import Looks, deciding_scorer, ladder
 from trex.worlds.shipped.served_model import with_server
 from trex.worlds.world import (
-    WITHOUT_BLENDER,
     OpenWorld,
     Plan,
     World,
     open_model,
     open_renderer,
     picture_size,
+    size_without_blender,
 )
 
 
@@ -52,7 +52,7 @@ def plan_scenes(world: World[Scene], query: Query, query_dir: Path) -> Plan:
     question = resolve_question(query, vocabulary)
     prior = make_prior(query, vocabulary, question)
     _check_render(query.render)
-    resolved = check_search(query, "scene", has_noise=query.render.preset not in WITHOUT_BLENDER)
+    resolved = check_search(query, "scene", has_noise=size_without_blender(query.render.preset) is None)
     check_gradients(resolved, "scene", has_gradients=False)
     resolved = with_server(resolved)
     model = open_model(resolved.model.name, resolved.model.options)
@@ -80,7 +80,7 @@ def _outline(query: Query, prior: ScenePrior) -> Outline:
     low, high = query.scene.objects
     objects = f"{low}" if low == high else f"{low} to {high}"
     kinds, render = len(prior.vocabulary.combinations()), query.render
-    condition = f"; {prior.wrong.words}" if prior.wrong else ""
+    condition = f"; {prior.condition_words}" if prior.condition_words else ""
     return Outline(
         f"{objects} object{'' if high == 1 else 's'} of {counted(kinds, 'kind')}, {_changes(query.scene)}{condition}",
         f"preset {render.preset}, device {render.device}, {_processes(render)}",
@@ -153,7 +153,7 @@ def _check_render(section: RenderSection) -> None:
 
     check_device(section.device)
     for name in (section.preset, *(section.looks or ())):
-        if name not in WITHOUT_BLENDER:
+        if size_without_blender(name) is None:
             preset_named(name)
     looks = section.looks or ()
     if section.preset in looks or len(set(looks)) < len(looks):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import sys
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, TypeGuard
 
-from trex.clevr_models.adapters.live import is_module
+if TYPE_CHECKING:  # importing torch takes seconds
+    from torch import nn
 
+TORCH = "torch"
 FOREIGN = "torch."  # code identified by torch's version
 
 
-def code_hash(model: Callable[..., object]) -> str:
+def code_hash(model: object) -> str:
     """16 hexadecimal digits that change with the code of a function, or of an object's classes; "" if it has none.
 
     For a torch module, covers the classes of all its parts. Ignores line numbers, comments and torch itself, and
@@ -20,6 +23,15 @@ def code_hash(model: Callable[..., object]) -> str:
     code = getattr(model, "__code__", None)
     words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(model)
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
+
+
+def is_module(thing: object) -> TypeGuard[nn.Module]:
+    """Whether it is a torch module; False if torch was never imported."""
+    if TORCH not in sys.modules:
+        return False
+    from torch import nn
+
+    return isinstance(thing, nn.Module)
 
 
 def _class_words(model: object) -> list[str]:

@@ -1,0 +1,276 @@
+"""Worlds, targets, proposals and priors of plain functions: each against what it must equal, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstest
+
+import trex
+from tests.running.runs import leave_draws, seal_draws
+from trex.foundation import extensions
+from trex.scenes.scene import Scene
+from trex.worlds.own.values import latent_at, own_edits, specs_of, values_at
+
+QUIET: dict[str, Any] = {"progress": False, "explain": False, "large": False}
+SPECS = specs_of({"x": (2.0, 5.0), "kind": ["a", "b", "c"], "n": range(4)})
+
+
+@pytest.fixture(autouse=True)
+def given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test passes as an object is forgotten after it."""
+    monkeypatch.setattr(extensions, "_given", {})
+
+
+def draw(values: Any) -> Any:
+    return np.full((4, 4), values["gray"])
+
+
+def classify(pictures: Any, question: object) -> Any:
+    """Says "light" with the picture's brightness as probability."""
+    light = pictures.mean(axis=(1, 2, 3))
+    return np.stack([1 - light, light], axis=1)
+
+
+def truth(values: Any) -> str:
+    return "light" if values["gray"] > 0.6 else "dark"
+
+
+def world(**changes: Any) -> trex.World:
+    parts: dict[str, Any] = {
+        "prior": {"gray": (0.0, 1.0), "unused": (0.0, 1.0)},
+        "render": draw,
+        "answer": truth,
+        "answers": ["dark", "light"],
+    }
+    return trex.World(**(parts | changes))
+
+
+ASKED: dict[str, Any] = {
+    "model": classify, "answer": "light", "target": "threshold", "threshold": 0.55, "prior_scenes": 400, **QUIET,
+}  # fmt: skip
+
+
+def test_named_values_are_drawn_as_the_prior_says_and_come_back_from_their_latents() -> None:
+    rng = np.random.default_rng(0)
+    zs = rng.standard_normal((4000, len(SPECS)))
+    drawn = [values_at(SPECS, z) for z in zs]
+    assert kstest([(each["x"] - 2) / 3 for each in drawn], "uniform").pvalue > 1e-5  # type: ignore[operator]
+    for name, entries in (("kind", "abc"), ("n", range(4))):
+        assert chisquare([sum(each[name] == entry for each in drawn) for entry in entries]).pvalue > 1e-5
+    for z, values in zip(zs[:50], drawn, strict=False):
+        np.testing.assert_array_equal(latent_at(SPECS, values, z), z)
+        for changed in own_edits(SPECS, values).values():
+            back = values_at(SPECS, latent_at(SPECS, changed, z))
+            assert back == pytest.approx(changed)
+            assert sum(back[name] != values[name] for name in values) <= 1
+
+
+def test_a_world_of_functions_is_searched_judged_and_explained(tmp_path: Path) -> None:
+    run = trex.find(world=world(), wrong=True, steps=30, out=tmp_path / "run", **ASKED)
+    assert run.hits and all(hit.truth == "dark" and hit.is_wrong for hit in run.hits)
+    grays = [float(np.asarray(hit.picture).mean()) / 255 for hit in run.hits]
+    assert min(grays) > 0.545 and max(grays) < 0.605, "the level set is 0.55 to 0.6"
+    # given that it is not light: 0.05 of 0.6
+    assert run.rate.interval.low < 0.05 / 0.6 < run.rate.interval.high
+    (found, *_) = run.explain(top=2, progress=False)
+    assert found.responsible == ("gray",) and found.is_exact and len(found.changes) == 2  # type: ignore[union-attr]
+    assert "gray" in found._repr_html_() and len(repr(found)) < 300
+    curve = run.curve(over="gray", scenes=3, at=[0.1, 0.3, 0.52, 0.58, 0.9], progress=False)
+    assert curve.means == [0, 0, 1, 1, 0], "wrong between one half, where the model says light, and 0.6"
+    with pytest.raises(trex.InputError, match=r"quantity 'size' is not known \(gray, unused"):
+        run.curve(over="size", progress=False)
+
+
+def test_explanations_name_no_change_that_does_nothing_and_take_edits_of_ones_own(tmp_path: Path) -> None:
+    """Planted bug: an edit that changes nothing counted as an explanation."""
+    own = world(edits=lambda values: {"nothing": values, "black": {**values, "gray": 0.0}})
+    run = trex.find(world=own, steps=0, out=tmp_path / "run", **ASKED)
+    changes = {each.name: each for each in run.explain(top=1, progress=False)[0].changes}  # type: ignore[union-attr]
+    assert changes["nothing"].effect == 0 and not changes["nothing"].explains
+    assert changes["black"].effect < -0.5 and changes["black"].explains
+
+
+def test_a_run_is_resumed_with_the_same_objects_and_refused_with_others(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    whole = trex.find(world=world(), steps=20, out=tmp_path / "whole", **ASKED)
+    trex.find(world=world(), steps=20, out=out, **ASKED)
+    lines = (out / "draws.jsonl").read_bytes().splitlines(keepends=True)
+    leave_draws(out, b"".join(lines[:410]))
+    seal_draws(out)
+    extensions._given.clear()
+    with pytest.raises(
+        trex.InputError, match=r"an object of a Python session.*open_run\(folder, world=\.\.\.\)"
+    ):
+        trex.open_run(out, model=classify).resume(progress=False, explain=False, large=False)
+
+    def other(values: Any) -> Any:
+        return np.full((4, 4), 0.5 * values["gray"])
+
+    other.__qualname__ = draw.__qualname__
+    with pytest.raises(trex.RunError, match="the renderer was own"):
+        trex.open_run(out, model=classify, world=world(render=other)).resume(progress=False)
+    resumed = trex.open_run(out, model=classify, world=world())
+    done = resumed.resume(progress=False, explain=False, large=False)
+    assert [r.probs for r in done.records] == [r.probs for r in whole.records]
+
+
+def test_the_target_of_a_function_is_its_level_set(tmp_path: Path) -> None:
+    """At least 0.3 apart and light: exactly the pictures of brightness 0.65 and more."""
+    apart = trex.Target(lambda p: p["light"] - p["dark"], at_least=0.3)
+    asked = {**ASKED, "target": apart, "threshold": None, "answer": None}
+    run = trex.find(world=world(), steps=0, out=tmp_path / "run", **asked)
+    lights = [record.probs[1] for record in run.records if record.phase == "prior"]
+    assert run.rate.count == sum(2 * light - 1 >= 0.3 for light in lights) > 0
+    assert min(hit.probabilities["light"] for hit in run.hits) >= 0.65
+    reached = trex.Target(lambda p: p["light"], at=0.5)
+    found = trex.find(
+        world=world(), steps=0, out=tmp_path / "at", **{**asked, "target": reached, "width": 0.02}
+    )
+    assert found.hits and all(abs(hit.probabilities["light"] - 0.5) <= 0.0401 for hit in found.hits)
+
+
+def test_a_proposal_of_a_function_samples_the_same_posterior(tmp_path: Path) -> None:
+    """Negative control: a move that is not symmetric does not."""
+
+    def jump(rng: np.random.Generator, z: Any) -> Any:
+        return z + rng.uniform(-1, 1, size=z.shape)
+
+    def drift(rng: np.random.Generator, z: Any) -> Any:
+        return z + rng.uniform(-1, 1, size=z.shape) + 0.5
+
+    def unused(move: Any, name: str) -> float:
+        """The mean of the coordinate that no picture shows: 0 under the posterior."""
+        asked = {**ASKED, "prior_scenes": 60}
+        run = trex.find(world=world(), proposal=move, steps=600, further=0, out=tmp_path / name, **asked)
+        chains = [record.z[1] for record in run.records if record.phase == "chain" and record.is_accepted]
+        return float(np.mean(chains))
+
+    assert abs(unused(jump, "symmetric")) < 0.25
+    assert unused(drift, "drifting") > 0.4
+
+
+def test_a_prior_of_scenes_is_narrowed_exactly_and_refused_where_too_little_is_left() -> None:
+    def is_first_sphere(scene: Scene) -> bool:
+        return scene.objects[0].shape == "sphere"
+
+    prior = trex.ScenePrior(n_objects=(2, 2)).where(is_first_sphere)
+    rng = np.random.default_rng(0)
+    scenes = [prior.sample(rng) for _ in range(300)]
+    assert all(map(is_first_sphere, scenes)) and all(np.isfinite(prior.log_density(each)) for each in scenes)
+    counts = [
+        sum(each.objects[1].shape == shape for each in scenes) for shape in ("cube", "sphere", "cylinder")
+    ]
+    assert chisquare(counts).pvalue > 1e-5, "what the condition leaves open stays as it was"
+    free = trex.ScenePrior(n_objects=(2, 2))
+    assert prior.log_density(scenes[0]) == free.log_density(scenes[0])
+    outside = next(scene for scene in (free.sample(rng) for _ in range(100)) if not is_first_sphere(scene))
+    assert prior.log_density(outside) == -np.inf
+    asked = {"question": "How many spheres are there?", "answer": "1", "model": "fake", "preset": "fake"}
+    never = trex.ScenePrior(n_objects=(2, 2)).where(lambda scene: len(scene.objects) == 3)
+    with pytest.raises(trex.InputError, match=r"0 of 1,000 scenes of the prior are .* at least 10 must be"):
+        trex.check(world=never, **asked)
+    assert trex.check(world=prior, **asked).query.scene.objects == (2, 2)
+    assert prior.world != free.world and "is_first_sphere" in prior.condition_words
+    with pytest.raises(trex.InputError, match=r"the world gives scene\.objects already"):
+        trex.check(world=prior, objects=3, **asked)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: world(prior={}), "draws nothing"),
+        (lambda: world(prior={"x": (1, 0)}), r"x = \(1, 0\) is no range"),
+        (lambda: world(prior={"x": "red"}), "give a pair"),
+        (lambda: world(prior=0), "a number of dimensions from 1 on"),
+        (lambda: world(prior=object()), "an object with sample"),
+        (lambda: world(render=None), "needs render"),
+        (lambda: world(answer="light"), "answer is a str; give a function"),
+        (lambda: trex.World(prior=trex.ScenePrior(), answer=truth), "answer belong to a prior of your own"),
+        (lambda: trex.Target(0.5), "made of a function, not of a float"),
+        (lambda: trex.Target(max, at=1, at_most=0), "at and at_most do not go together"),
+    ],
+)
+def test_a_part_that_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"world": world(render=lambda v: np.full((4, 4), 2.0))}, "values from 2 to 2"),
+        ({"world": world(render=lambda v: v["grey"])}, "render fails: KeyError"),
+        ({"world": world(answers=())}, "does not name its answers"),
+        ({"world": world(answers=["a", "b"])}, "answer"),
+        ({"world": world(answer=None), "wrong": True}, "needs the true answers"),
+        ({"world": world(answer=lambda v: "light"), "wrong": True}, "in none of 1,000 draws"),
+        ({"world": 3}, "world is a int; give a trex.World"),
+        ({"target": lambda p: 1.0}, r"wrap the function: trex.Target\(function\)"),
+        ({"target": trex.Target(lambda p: p["no"]), "threshold": None}, "fails: KeyError"),
+        ({"proposal": 3}, "proposal is a int; give a function"),
+        ({"model": "shipped"}, "give a world of your own a model of your own"),
+        ({"generator": "clevr"}, "sets generator.name, which another keyword sets too"),
+    ],
+)
+def test_a_part_that_does_not_fit_is_refused_before_anything_is_written(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        trex.find(**{"world": world(), **ASKED, "out": tmp_path / "run", **changes})
+    assert not (tmp_path / "run").exists()
+
+
+MODULE = """
+import numpy as np, trex
+def draw(v): return np.full((4, 4), v["gray"])
+def classify(pictures, question):
+    light = pictures.mean(axis=(1, 2, 3))
+    return np.stack([1 - light, light], axis=1)
+world = trex.World(prior={"gray": (0.0, 1.0)}, render=draw, answers=["dark", "light"])
+bright = trex.Target(lambda p: p["light"], at_least=0.9)
+def move(rng, z): return z + rng.standard_normal(z.shape)
+"""
+QUERY = """
+[generator]
+name = "parts:world"
+[model]
+name = "parts:classify"
+[target]
+kind = "parts:bright"
+[search]
+kernel = "parts:move"
+prior_scenes = 60
+steps = 10
+further = 0
+"""
+
+
+def test_a_query_file_names_them_by_module_once_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts.py").write_text(f"{MODULE}\nopen('imported', 'a').close()\n")
+    (tmp_path / "query.toml").write_text(QUERY)
+    monkeypatch.setenv("TREX_TRUST", "")
+
+    def trex_(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "trex", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    refused = trex_("find", "query.toml", "--out", "run")
+    assert refused.returncode == 2 and "runs the code of target.kind = 'parts:bright'" in refused.stderr
+    assert not (tmp_path / "imported").exists(), "nothing is imported before it is trusted"
+    done = trex_("find", "query.toml", "--out", "run", "--trust")
+    assert done.returncode == 0, done.stderr
+    again = trex_("report", "run")
+    assert again.returncode == 0, again.stderr
+    (tmp_path / "run").rename(tmp_path / "moved")
+    (tmp_path / "imported").unlink()
+    foreign = trex_("report", "moved")
+    assert foreign.returncode == 2 and "comes from elsewhere" in foreign.stderr, foreign.stderr
+    assert not (tmp_path / "imported").exists(), "a run folder from elsewhere imports nothing"

@@ -1,0 +1,65 @@
+"""A proposal of the user's own: a symmetric function, or an object with `propose` and `log_q`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trex.clevr_models.adapters.callable_model import RAISED, error_text
+from trex.foundation.code_hash import code_hash
+from trex.foundation.errors import InputError
+from trex.foundation.extensions import session_name
+from trex.inference.types import Proposal
+from trex.worlds.kernels import ProposalKind, SamplerKind
+from trex.worlds.latents import Latent, form_of
+
+Move = Callable[[np.random.Generator, Latent], Latent]
+
+
+@dataclass(frozen=True)
+class SymmetricMove:
+    """A function as a proposal; it must be as likely to go from z to z' as back, so that its density cancels."""
+
+    move: Move
+
+    def propose(self, rng: np.random.Generator, z: Latent) -> Latent:
+        """What the function gives, of the form of z; InputError for anything else."""
+        try:
+            found = self.move(rng, z.copy() if isinstance(z, np.ndarray) else z)
+        except RAISED as error:
+            raise InputError(f"the proposal fails: {error_text(error)}") from error
+        if isinstance(z, np.ndarray):
+            vector = np.asarray(found, dtype=np.float64)
+            if vector.shape != z.shape:
+                raise InputError(
+                    f"the proposal gives {vector.shape} for a latent {z.shape}; it must keep the shape"
+                )
+            return vector
+        if type(found) is not type(z):
+            raise InputError(
+                f"the proposal gives a {type(found).__name__} for {form_of(z)}; it must give a scene"
+            )
+        return found
+
+    def log_q(self, to: Latent, given: Latent) -> float:
+        """0: both directions are equally likely."""
+        return 0.0
+
+
+def proposal_kind(thing: object, name: str = "") -> ProposalKind | SamplerKind:
+    """A proposal under the name that a query holds, by default "live:" and its own; InputError if it is none."""
+    if isinstance(thing, ProposalKind | SamplerKind):
+        return thing
+    name = name or session_name(thing)
+    if hasattr(thing, "propose") and hasattr(thing, "log_q") and not isinstance(thing, type):
+        proposal: Proposal[Latent] = thing
+    elif callable(thing) and not isinstance(thing, type):
+        proposal = SymmetricMove(thing)
+    else:
+        raise InputError(
+            f"proposal is a {type(thing).__name__}; give a function (rng, z) -> z that is symmetric, or an object with "
+            "propose(rng, z) and log_q(to, given)"
+        )
+    return ProposalKind(name, None, lambda prior, search: proposal, code=code_hash(thing))
