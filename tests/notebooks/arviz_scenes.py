@@ -14,5 +14,5 @@ run = trex.find(
 table = az.summary(run.draws)
 az.plot_trace(run.draws, var_names=["confidence"])
 print(table.loc["confidence"], az.ess(run.draws)["confidence"], az.rhat(run.draws)["confidence"])
-assert table.loc["confidence", "mean"] > 0
+assert float(table.loc["confidence", "mean"]) > 0
 assert run.draws["categories"]["color"].shape[-1] == 6

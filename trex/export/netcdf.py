@@ -86,7 +86,7 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     dims |= {name: ["object"] for name in (*ATTRIBUTES, *NUMBERS)}
     further = {name: values for name, values in further.items() if values}
     coords, attrs = {"answer": list(manifest.facts.labels)}, _attributes(manifest, results)
-    if not hasattr(library, "InferenceData"):
+    if not library.__version__.startswith("0."):  # 1.3 has a name InferenceData, too
         data: arviz.InferenceData = library.from_dict(
             groups | further, dims=dims, coords=coords, attrs={"/": attrs}
         )
