@@ -33,7 +33,7 @@ from trex.pages.glossary import WORDS
 SPOKEN = [
     name for name in NAMES if name not in ("CHANGELOG.md", "reproduce/LOG.md")
 ]  # not of former commands
-OLD = {"LOG.md"}  # it names what was there
+OLD = {"CHANGELOG.md", "LOG.md"}  # they name what was there
 
 
 @pytest.mark.parametrize("name", NAMES)
