@@ -200,14 +200,15 @@ REPAIR = (
 
 
 def repair(work: Path) -> None:
-    """What a repair of garments, smaller than the shipped one, says of its correction."""
+    """The scenarios of a repair of garments, smaller than the shipped one."""
     folder = "runs/repair/fashion"
     if not (work / folder / "report.html").exists():
         run(work, f"trex repair identify fashion {' '.join(f'--set {each}' for each in REPAIR)}")
         steps = ("distill {}", "label {} --voters committee", "correct {}", "report {}")
         for words in steps:
             run(work, f"trex repair {words.format(folder)}")
-    save("repair", shot((work / folder / "report.html").resolve().as_uri(), 1000, 900))
+    page = shot((work / folder / "report.html").resolve().as_uri(), 1000, 4200)
+    save("repair", page.crop((0, 2645, 1000, 3280)))
 
 
 def digits(work: Path) -> None:
