@@ -13,6 +13,7 @@ import base64
 import html
 import io
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -22,12 +23,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from tests.clevr_models.chat.test_chat_search import red_things
-from tests.serving.chat_server import chat_server
+from tests.serving.chat_server import Replies, chat_server
 
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
@@ -138,9 +140,16 @@ def own_model(work: Path) -> None:
 
 
 def chat_models(work: Path) -> None:
-    """A search with the test suite's chat server, in a terminal."""
+    """A search in a terminal; the test suite's chat server replies what the how-to's answerer.py says."""
     files_of("own-model", work)
-    with chat_server(red_things) as server:
+    shutil.rmtree(work / "runs/chat", ignore_errors=True)  # of a server at another port
+    ask = runpy.run_path(str(work / "answerer.py"))["ask"]
+
+    def planted(picture: NDArray[np.uint8]) -> Replies:
+        (row,) = ask(picture[None].astype(np.float32) / np.float32(255), None)
+        return {(label,): float(share) for label, share in zip(ask.labels, row, strict=True)}
+
+    with chat_server(planted) as server:
         command = f"trex find red.toml --model openai:planted --endpoint {server.url} --out runs/chat"
         done = run(work, command, subprocess.PIPE)
     text = f"$ {command}\n{done.stdout}{done.stderr.rstrip().splitlines()[-1]}"
@@ -151,7 +160,7 @@ def own_shape(work: Path) -> None:
     """The report of the how-to's search with pyramids."""
     files_of("own-shape", work)
     run(work, "trex find pyramids.toml --out runs/pyramids")
-    save(shot(work / "runs/pyramids/report.html", (0, 0, 1200, 900), 0.6), "own-shape")
+    save(shot(work / "runs/pyramids/report.html", (0, 0, 1200, 1000), 0.6), "own-shape")
 
 
 def explain(work: Path) -> None:

@@ -33,7 +33,7 @@ from trex.pages.glossary import WORDS
 SPOKEN = [
     name for name in NAMES if name not in ("CHANGELOG.md", "reproduce/LOG.md")
 ]  # not of former commands
-OLD = {"LOG.md"}  # it names what was there
+OLD = {"CHANGELOG.md", "LOG.md"}  # they name what was there
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -155,11 +155,13 @@ def test_the_site_has_every_document() -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_of_the_readme_is_in_true_color() -> None:
+@pytest.mark.parametrize("name", ["report.png", "found.webp"])
+def test_the_first_pictures_are_in_true_color(name: str) -> None:
     """A palette of 200 colors once turned an object responsible black."""
-    with Image.open(ROOT / "docs" / "images" / "report.png") as picture:
-        assert picture.mode == "RGB"
-        pixels = np.asarray(picture, dtype=np.int64)
+    with Image.open(ROOT / "docs" / "images" / name) as picture:
+        assert picture.mode in ("RGB", "RGBA")
+        pixels = np.asarray(picture.convert("RGB"), dtype=np.int64)
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 5_000
     red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
     assert np.sum((red > blue + 60) & (green > blue + 60)) > 200  # the yellow sphere and cylinder are yellow
+    assert np.sum((red > green + 100) & (red > blue + 100)) > 200  # the outline of the misread object is red
