@@ -14,9 +14,14 @@ from trex.foundation import extensions
 NOTEBOOKS = sorted(
     path for path in Path(__file__).parent.glob("*.py") if not path.name.startswith(("test_", "__"))
 )
+FAST = ("own_generator", "two_models")  # the others take more than 2 s of processor time
+MARKED = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in FAST else pytest.mark.slow)
+    for path in NOTEBOOKS
+]
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", MARKED)
 def test_a_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")

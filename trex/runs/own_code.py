@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.extensions import is_code
+from trex.foundation.extensions import LIVE, is_code, is_given
+from trex.inference.targets.kind import TargetKind
 from trex.query.schema import Query
 from trex.runs.trust import check_made_here
 from trex.worlds.code import load_code
@@ -18,7 +19,8 @@ from trex.worlds.world import Plan
 def load_target(path: Path, text: str) -> None:
     """Import the target in a module that the manifest of a run folder names, without which its draws mean nothing.
 
-    RunError unless this user has made or trusted the folder. Does nothing for any other target, or a damaged manifest.
+    RunError unless this user has made or trusted the folder, or for an object that this process does not know. Does
+    nothing for any other target, or a damaged manifest.
     """
     found: object = None
     with suppress(ValueError):
@@ -26,7 +28,14 @@ def load_target(path: Path, text: str) -> None:
     data = found.get("query") if isinstance(found, dict) else None
     target = data.get("target") if isinstance(data, dict) else None
     kind = target.get("kind") if isinstance(target, dict) else None
-    if not isinstance(kind, str) or not is_code(kind):
+    if not isinstance(kind, str):
+        return
+    if kind.startswith(LIVE) and not is_given(TargetKind, kind):
+        raise RunError(
+            f"{path}: its target {kind!r} is an object of a Python session, which a run folder cannot store; give it "
+            "again: trex.open_run(folder, target=...)"
+        )
+    if not is_code(kind):
         return
     with suppress(ValueError):
         query = Query.model_validate(data)

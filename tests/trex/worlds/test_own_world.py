@@ -128,6 +128,12 @@ def test_the_target_of_a_function_is_its_level_set(tmp_path: Path) -> None:
     lights = [record.probs[1] for record in run.records if record.phase == "prior"]
     assert run.rate.count == sum(2 * light - 1 >= 0.3 for light in lights) > 0
     assert min(hit.probabilities["light"] for hit in run.hits) >= 0.65
+    extensions._given.clear()
+    with pytest.raises(
+        trex.RunError, match=r"its target .* is an object .*open_run\(folder, target=\.\.\.\)"
+    ):
+        trex.open_run(run.path)
+    assert trex.open_run(run.path, world=world(), target=apart).hits == run.hits
     reached = trex.Target(lambda p: p["light"], at=0.5)
     found = trex.find(
         world=world(), steps=0, out=tmp_path / "at", **{**asked, "target": reached, "width": 0.02}
