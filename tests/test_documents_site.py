@@ -58,7 +58,7 @@ def test_no_page_is_wider_than_a_phone(site: Path) -> None:
 def test_the_site_has_the_notebook_formulas_and_a_way_on(site: Path) -> None:
     tutorial = (site / "start" / "tutorial" / "index.html").read_text(encoding="utf-8")
     assert "data:image/jpeg;base64," in tutorial
-    assert "trex.find" in tutorial
+    assert "Test a model of your own" in tutorial
     statistics = (site / "concepts" / "statistics" / "index.html").read_text(encoding="utf-8")
     assert statistics.count("<math") > 20
     assert "formula-" not in statistics
