@@ -172,7 +172,10 @@ def explain(work: Path) -> None:
 
 def audit(work: Path) -> None:
     """The page of the how-to's small audit."""
-    run(work, "trex audit shipped --scenes 250 --held-out 250 --tested 5 --probed 0 --out runs/audit-small")
+    run(
+        work,
+        "trex audit shipped --scenes 250 --held-out 250 --sure 0.7 --tested 5 --probed 0 --out runs/audit-small",
+    )
     save(shot(work / "runs/audit-small/report.html", (0, 0, 1200, 1000), 0.6), "audit")
 
 
