@@ -12,6 +12,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from benchmarks.documents.pictures import PICTURES
 from tests.serving.documents import (
     MODULE,
     NAMES,
@@ -152,6 +153,11 @@ def test_the_site_has_every_document() -> None:
     docs = ROOT / "docs"
     there = [*docs.rglob("*.md"), *(path.with_suffix(".md") for path in docs.rglob("*.ipynb"))]
     assert sorted(pages) == sorted(path.relative_to(docs).as_posix() for path in there)
+
+
+def test_every_picture_can_be_made_again_by_its_name() -> None:
+    made = {path.stem for path in (ROOT / "docs" / "images").iterdir()}
+    assert sorted(PICTURES) == sorted(made)
 
 
 @pytest.mark.slow

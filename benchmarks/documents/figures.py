@@ -1,19 +1,20 @@
-"""The figures of the concept pages, docs/images/*.svg, in light and dark colors.
-
-python -m benchmarks.documents.figures [FOLDER]
-"""
+"""The figures of the concept pages, in light and dark colors, and a chart of measured speeds. Each gives an SVG."""
 
 from __future__ import annotations
 
 import html
+import io
+import json
 import math
-import sys
-from collections.abc import Callable
-from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+from benchmarks.documents.tools import ROOT
+from trex.worlds.costs import CPU_S
+
+CARD = ROOT / "reproduce" / "measured" / "gpu_h100.jsonl"
 STYLE = """
 .card { fill: #ffffff } .box { fill: #eef3f3; stroke: #7c9a99 }
 .line { stroke: #5b6b6b; fill: none; stroke-width: 1.6 } .arrow { fill: #5b6b6b }
@@ -162,20 +163,28 @@ def intervals() -> str:
     return svg(720, 224, "Intervals of a rate, with and without a spread sample", *parts)
 
 
-FIGURES: dict[str, Callable[[], str]] = {
-    "loop": loop,
-    "level-set": level_set,
-    "finding": finding,
-    "intervals": intervals,
-}
-
-
-def main(folder: Path) -> None:
-    """Write all figures."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in FIGURES.items():
-        (folder / f"{name}.svg").write_text(draw(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)
+def gpu() -> str:
+    """Pictures a second of a core and of an H100, as they were measured."""
+    figures = {item["name"]: item["value"] for item in map(json.loads, CARD.read_text().splitlines())}
+    names = ["sketch", "fast", "coarse", "sharp", "reference", "clevr"]
+    bars = (
+        ("one CPU core", [1 / CPU_S[name] for name in names], "#9aa5b1"),
+        ("H100, one process", [figures[f"gpu.cuda.per_s.{name}.1"] for name in names], "#4c9f70"),
+        ("H100, eight processes", [figures[f"gpu.cuda.per_s.{name}.8"] for name in names], "#1b6b43"),
+    )
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "trex", "font.family": "sans-serif"}):
+        figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
+        for place, (label, values, color) in enumerate(bars):
+            at = [index + 0.27 * (place - 1) for index in range(len(names))]
+            drawn = axes.bar(at, values, 0.25, label=label, color=color)
+            axes.bar_label(drawn, [f"{value:.2g}" for value in values], padding=2, fontsize=8)
+        axes.set_yscale("log")
+        axes.set_ylim(0.004, 300)
+        axes.set_xticks(range(len(names)), names)
+        axes.set_ylabel("pictures a second")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, ncols=3, loc="upper right", fontsize=9)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        plt.close(figure)
+    return buffer.getvalue()
