@@ -50,11 +50,13 @@ WRONG, RIGHT = "#b00020", "#1b5e20"
 
 
 def of_run(run: Path) -> Iterator[Image.Image]:
-    """The first scenes of a run's page of which it is known what the model misreads."""
+    """The scenes of a run's first family, of which it is known what the model misreads, most confident first."""
     with open_run(run, for_writing=False) as folder:
         context = ReportContext(folder, explained_results(folder, run_draws(folder)), {}, is_growing=False)
         print("\n".join(context.first.lines))
-        for place, hit in context.shown:
+        (family, *_) = (each for each in context.results.families.known if each.is_traced)
+        for place in family.members:
+            hit = context.results.found[place]
             traced = context.traces.hits.get(scene_id(hit.record.scene))
             if traced is None or not traced.failures:
                 continue

@@ -18,7 +18,7 @@ def import_factory(module: str, attribute: str) -> Callable[..., object]:
     """The callable that `module:attribute` names, see `import_object`; InputError if there is none."""
     factory = import_object(module, attribute)
     if not callable(factory):
-        raise InputError(f"{module}:{attribute} is a {type(factory).__name__}; name a function")
+        raise InputError(f"{module}:{attribute} is of type {type(factory).__name__}; name a function")
     return factory
 
 
