@@ -33,7 +33,7 @@ def load_target(path: Path, text: str) -> None:
     if kind.startswith(LIVE) and not is_given(TargetKind, kind):
         raise RunError(
             f"{path}: its target {kind!r} is an object of a Python session, which a run folder cannot store; give it "
-            "again: trex.open_run(folder, target=...)"
+            "again, with the same code and level: trex.open_run(folder, target=...)"
         )
     if not is_code(kind):
         return
@@ -54,4 +54,6 @@ def own_codes(plan: Plan) -> dict[str, str]:
         codes[f"proposal {kernel.name}"] = kernel.code
     for number, condition in enumerate(getattr(plan.prior, "conditions", ()), start=1):
         codes[f"condition {number} of the prior"] = condition.key
+    if key := getattr(plan.prior, "truths_key", ""):
+        codes["the true answers, which narrow the prior,"] = str(key)
     return codes

@@ -45,7 +45,7 @@ class World:
         `ScenePrior`, from a Scene to pixels, or to pixels and a mask (0 background, i + 1 object i); by default,
         Blender renders them.
     answer : callable, default None
-        The true answer, so that hits are judged and `wrong=True` can be asked for.
+        The true answer, so that hits are judged and `wrong=True` can be asked for; None where it is unknown.
     edits : callable, default changes of each named value
         From what the prior draws to a dict: the name of each change and the changed values. `run.explain()` tries them.
     describe : callable, default the named values
