@@ -454,3 +454,69 @@ def test_what_is_no_drawing_of_a_scene_is_refused(drawn: Any, message: str, tmp_
 def test_a_table_of_no_runs_is_refused() -> None:
     with pytest.raises(trex.InputError, match="no run is given"):
         trex.frame([])
+
+
+class Square:
+    """A prior of two numbers within 0 and 1; a test may replace a part."""
+
+    def __init__(self, point: Any = lambda z: z, density: Any = 0.0) -> None:
+        self.point, self.density = point, density
+
+    def sample(self, rng: np.random.Generator) -> Any:
+        return self.point(rng.random(2))
+
+    def log_density(self, z: Any) -> Any:
+        return self.density if ((z > 0) & (z < 1)).all() else -np.inf
+
+
+def of_prior(prior: Any, **changes: Any) -> trex.World:
+    def first(z: Any) -> Any:
+        return np.full((4, 4), np.clip(z[0], 0, 1))
+
+    return world(**{"prior": prior, "render": first, "answer": None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (Square(density=np.nan), "log_density of the prior is nan"),
+        (Square(density="a"), "log_density of the prior fails: ValueError"),
+        (Square(lambda z: z[: 1 + int(z[0] > 0.5)]), "it must keep the shape"),
+        (Square(lambda z: z * np.nan), "it must draw finite floats"),
+        (Square(lambda z: sys.exit(0)), "sample of the prior fails: SystemExit"),
+    ],
+)
+def test_what_is_no_prior_is_named(prior: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(trex.InputError, match=message):
+        trex.find(world=of_prior(prior), steps=0, out=tmp_path / "run", **ASKED)
+
+
+def test_a_prior_of_32_bits_is_explained_as_it_was_drawn(tmp_path: Path) -> None:
+    """Planted bug: the picture was drawn of 32 bits, and drawn again of 64."""
+    own = of_prior(
+        Square(lambda z: z.astype(np.float32)),
+        render=lambda z: np.full((4, 4), float(z[0] * z[0] * 1e4 % 1)),
+        edits=lambda z: {"black": 0 * z},
+    )
+    run = trex.find(world=own, steps=0, out=tmp_path / "run", **ASKED)
+    assert all(each.is_exact for each in run.explain(top=8, progress=False))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (of_prior(Square()), of_prior(Square(density=-3.0))),
+        (world(prior={"gray": (0, 1), "n": ["a"]}), world(prior={"gray": (0, 1), "n": ["a", "b"]})),
+    ],
+)
+def test_a_run_is_not_resumed_with_another_prior(before: Any, after: Any, tmp_path: Path) -> None:
+    """Planted bug: a prior was known by three pictures alone, which do not show all of it."""
+    out = tmp_path / "run"
+    trex.find(world=before, steps=20, out=out, **ASKED)
+    lines = (out / "draws.jsonl").read_bytes().splitlines(keepends=True)
+    leave_draws(out, b"".join(lines[:410]))
+    seal_draws(out)
+    with pytest.raises(trex.RunError, match="the code of the prior has changed"):
+        trex.open_run(out, model=classify, world=after).resume(progress=False)
+    resumed = trex.open_run(out, model=classify, world=before)
+    assert resumed.resume(progress=False, explain=False, large=False).is_finished

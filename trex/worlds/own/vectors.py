@@ -21,6 +21,7 @@ from trex.query.schema import Query
 from trex.render.drawing import checked_pixels
 from trex.worlds.description import NOT_KNOWN, Judgment, Known, Summary
 from trex.worlds.own.classifier import own_classifier
+from trex.worlds.own.prior import OwnPrior
 from trex.worlds.own.values import Spec, Value, latent_at, own_edits, values_at
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import Plan
@@ -113,7 +114,7 @@ class Narrowed:
     code: str = ""  # a hash of the condition's
 
     @cached_property
-    def truths_key(self) -> str:
+    def key(self) -> str:
         """32 hex digits that change with the condition's code, and with what it says of PROBES draws."""
         rng = np.random.default_rng(0)
         said = "".join(str(int(self.holds(self.base.sample(rng)))) for _ in range(PROBES))
@@ -166,6 +167,19 @@ class OwnVectors(VectorWorld):
         return replace(
             plan, query=plan.query.model_copy(update={"wrong": True}), prior=prior, outline=outline
         )
+
+    def codes(self, plan: Plan) -> dict[str, str]:
+        """Hashes of the prior and, if they narrow it, of the true answers: a resumed run must have the same."""
+        prior, found = plan.prior, {}
+        if isinstance(prior, Narrowed):
+            found["the true answers, which narrow the prior,"] = prior.key
+            prior = prior.base
+        if isinstance(prior, OwnPrior):
+            found["the prior"] = prior.code
+        elif self.functions.specs:
+            text = repr(self.functions.specs)
+            found["the prior"] = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return found
 
     def scope(self, query: Query) -> str:
         """The world in a few words."""
