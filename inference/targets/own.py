@@ -114,7 +114,8 @@ class Scored:
         """(..., K) -> (..., 1)."""
         if not isinstance(probs, np.ndarray):
             raise InputError("kernel 'nuts' cannot differentiate a trex.Target; use another kernel")
-        return np.apply_along_axis(lambda row: [self._value(row)], -1, probs)
+        rows = probs.reshape(-1, len(self.labels))
+        return np.array([self._value(row) for row in rows], np.float64).reshape(*probs.shape[:-1], 1)
 
     def _value(self, row: Floats) -> float:
         """(K,) -> the score."""

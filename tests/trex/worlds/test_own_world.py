@@ -15,6 +15,7 @@ import trex
 from tests.running.runs import leave_draws, seal_draws
 from trex.export.netcdf import write_netcdf
 from trex.foundation import extensions
+from trex.inference.targets.kind import TargetRequest
 from trex.scenes.scene import Scene
 from trex.worlds.own.values import latent_at, own_edits, specs_of, values_at
 
@@ -413,6 +414,14 @@ def test_a_value_may_have_any_name(tmp_path: Path) -> None:
 def test_a_level_that_is_no_number_is_refused(level: Any) -> None:
     with pytest.raises(trex.InputError, match="give a finite number"):
         trex.Target(max, at_least=level)
+
+
+def test_a_target_weighs_any_number_of_answers() -> None:
+    """Planted bug: none at all raised an error of NumPy's."""
+    request = TargetRequest(("a", "b"), (), ("a", "b"), 0.05, 0.9, 0.5)
+    target = trex.Target(lambda p: p["a"], at_least=0.5).kind().build(request)
+    assert target.statistic(np.array([[[0.25, 0.75]], [[0.75, 0.25]]])).tolist() == [[[0.25]], [[0.5]]]
+    assert target.log_weights(np.zeros((0, 2))).shape == (0,)
 
 
 SCENES: dict[str, Any] = {
