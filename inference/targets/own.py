@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 
+from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import session_name
 from trex.inference.targets.arrays import Array, at_least, at_most
@@ -61,8 +64,9 @@ class Target:
         given = [name for name in WORDS if getattr(self, name) is not None]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} do not go together; give one of them")
-        if not math.isfinite(self.level):
-            raise InputError(f"the score {self.side} {self.level} is impossible; give a finite number")
+        level = getattr(self, self.side)
+        if level is not None and not (isinstance(level, Real) and math.isfinite(level)):
+            raise InputError(f"the score {self.side} {level!r} is impossible; give a finite number")
 
     @property
     def side(self) -> Side:
@@ -75,9 +79,15 @@ class Target:
         given = getattr(self, self.side)
         return 1.0 if given is None else float(given)
 
+    @property
+    def _session_name(self) -> str:
+        """Another for each code, side and level: all lambdas of a notebook are called the same."""
+        text = f"{code_hash(self.score)} {self.side} {self.level!r}"
+        return f"{session_name(self.score)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
     def kind(self, name: str = "") -> TargetKind:
-        """The target under the name that a query holds, by default "live:" and the function's."""
-        name, words = name or session_name(self.score), self.name or f"the score {_short(self.score)}"
+        """The target under the name that a query holds, by default "live:", the function's, and a hash."""
+        name, words = name or self._session_name, self.name or f"the score {_short(self.score)}"
 
         def build(request: TargetRequest) -> GaussianTarget:
             form = Scored if self.side == "at" else Capped
@@ -104,13 +114,14 @@ class Scored:
         """(..., K) -> (..., 1)."""
         if not isinstance(probs, np.ndarray):
             raise InputError("kernel 'nuts' cannot differentiate a trex.Target; use another kernel")
-        return np.apply_along_axis(lambda row: [self._value(row)], -1, probs)
+        rows = probs.reshape(-1, len(self.labels))
+        return np.array([self._value(row) for row in rows], np.float64).reshape(*probs.shape[:-1], 1)
 
     def _value(self, row: Floats) -> float:
         """(K,) -> the score."""
         try:
             value = float(self.score(dict(zip(self.labels, row.tolist(), strict=True))))
-        except Exception as error:  # a user's function may raise anything
+        except (Exception, SystemExit) as error:  # a user's function may raise anything, or end the program
             raise InputError(f"{self.words} fails: {type(error).__name__}: {error}") from error
         if not math.isfinite(value):
             raise InputError(

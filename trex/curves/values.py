@@ -39,7 +39,7 @@ class ValueCurve(Curve):
     def quantity(self) -> Quantity:
         """The value as a quantity."""
         name = self.over
-        place = f"{name} {{}}"
+        place = f"{name.replace('{', '{{').replace('}', '}}')} {{}}"
         return Quantity(name, name, ".3g", place, self.doses, self.low, self.high, lambda *_: [])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64] | NDArray[np.str_] | NDArray[np.bool_]
 NUMBERS = ("x", "y", "rotation")
+DIMENSIONS = ("chain", "draw", "answer", "latent", "object")
+OTHERS = (*DIMENSIONS, "log_probs", "z", "is_accepted", "log_prior", "log_inclusion")  # no names of summaries
 
 
 class Variable(NamedTuple):
@@ -122,10 +124,10 @@ def _attributes(manifest: Manifest, results: Results) -> dict[str, str]:
 
 def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
     """Summaries (chain, draw), answer probabilities (chain, draw, answer), and the latents themselves."""
-    found = {
-        name.replace(" ", "_"): Variable(np.array([[summary(draw) for draw in chain] for chain in chains]))
-        for name, summary in manifest.world.summaries(manifest.resolved, chains[0][0].z).items()
-    }
+    found: dict[str, Variable] = {}
+    for name, summary in manifest.world.summaries(manifest.resolved, chains[0][0].z).items():
+        values = np.array([[summary(draw) for draw in chain] for chain in chains])
+        found[_free(name, found)] = Variable(values)
     log_probs = np.array([[draw.state.log_probs for draw in chain] for chain in chains])
     found["log_probs"] = Variable(log_probs, ("answer",))
     if form_of(chains[0][0].z) is SCENES:
@@ -135,6 +137,14 @@ def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:
         return found | placed
     zs = np.array([[draw.z for draw in chain] for chain in chains])
     return found | {"z": Variable(zs, ("latent",))}
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name of a variable for a summary: NetCDF allows no slash in it, and what has its name already keeps it."""
+    name = name.replace(" ", "_").replace("/", "_")
+    while name in taken or name in OTHERS:
+        name += "_"
+    return name
 
 
 def _categories(manifest: Manifest, chains: Chains) -> dict[str, Array]:

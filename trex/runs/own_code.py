@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import LIVE, is_code, is_given
@@ -14,6 +16,15 @@ from trex.runs.trust import check_made_here
 from trex.worlds.code import load_code
 from trex.worlds.kernels import proposals
 from trex.worlds.world import Plan
+
+
+@runtime_checkable
+class WithCode(Protocol):
+    """A world with code of the user's own that decides its draws."""
+
+    def codes(self, plan: Plan) -> Mapping[str, str]:
+        """A hash of each part, by its name in words."""
+        ...
 
 
 def load_target(path: Path, text: str) -> None:
@@ -33,7 +44,7 @@ def load_target(path: Path, text: str) -> None:
     if kind.startswith(LIVE) and not is_given(TargetKind, kind):
         raise RunError(
             f"{path}: its target {kind!r} is an object of a Python session, which a run folder cannot store; give it "
-            "again: trex.open_run(folder, target=...)"
+            "again, with the same code and level: trex.open_run(folder, target=...)"
         )
     if not is_code(kind):
         return
@@ -54,4 +65,6 @@ def own_codes(plan: Plan) -> dict[str, str]:
         codes[f"proposal {kernel.name}"] = kernel.code
     for number, condition in enumerate(getattr(plan.prior, "conditions", ()), start=1):
         codes[f"condition {number} of the prior"] = condition.key
+    if isinstance(plan.world, WithCode):
+        codes |= plan.world.codes(plan)
     return codes

@@ -13,7 +13,9 @@ from scipy.stats import chisquare, kstest
 
 import trex
 from tests.running.runs import leave_draws, seal_draws
+from trex.export.netcdf import write_netcdf
 from trex.foundation import extensions
+from trex.inference.targets.kind import TargetRequest
 from trex.scenes.scene import Scene
 from trex.worlds.own.values import latent_at, own_edits, specs_of, values_at
 
@@ -280,3 +282,250 @@ def test_a_query_file_names_them_by_module_once_it_is_trusted(
     foreign = trex_("report", "moved")
     assert foreign.returncode == 2 and "comes from elsewhere" in foreign.stderr, foreign.stderr
     assert not (tmp_path / "imported").exists(), "a run folder from elsewhere imports nothing"
+
+
+def test_two_lambdas_in_one_session_are_two_targets(tmp_path: Path) -> None:
+    """Planted bug: they had one name, so the second made the first one's run unreadable."""
+    asked = {**ASKED, "target": None, "threshold": None, "answer": None, "steps": 0}
+    parts = [trex.Target(lambda p: p["light"], at_least=0.9), trex.Target(lambda p: p["dark"], at_least=0.9)]
+    light, dark = (
+        trex.find(world=world(), out=tmp_path / name, **{**asked, "target": part})
+        for name, part in zip(("light", "dark"), parts, strict=True)
+    )
+    assert min(hit.probabilities["light"] for hit in light.hits) >= 0.9
+    assert min(hit.probabilities["dark"] for hit in dark.hits) >= 0.9
+    assert trex.Target(max, at_least=0.5).kind().name != trex.Target(max, at_least=0.6).kind().name
+
+
+def test_a_run_keeps_its_world_after_another_of_the_same_name(tmp_path: Path) -> None:
+    """Planted bug: a world with the same `render` took its place, so that the run could not be explained."""
+    run = trex.find(world=world(), steps=0, out=tmp_path / "wide", **ASKED)
+    narrow = world(prior={"gray": (0.0, 0.8)}, answer=lambda values: "no")
+    trex.find(world=narrow, steps=0, out=tmp_path / "narrow", **ASKED)
+    (found, *_) = run.explain(top=1, progress=False)
+    assert found.is_exact and {each.truth for each in found.changes} <= {"light", "dark"}  # type: ignore[union-attr]
+    assert run.resume(progress=False, explain=False, large=False).hits == run.hits
+
+
+def test_true_answers_that_narrow_the_prior_may_not_change(tmp_path: Path) -> None:
+    """Planted bug: a run with `wrong` was resumed with another `answer`, and so under another prior."""
+    out = tmp_path / "run"
+    trex.find(world=world(), wrong=True, steps=20, out=out, **ASKED)
+    lines = (out / "draws.jsonl").read_bytes().splitlines(keepends=True)
+    leave_draws(out, b"".join(lines[:410]))
+    seal_draws(out)
+    other = world(answer=lambda values: "light" if values["gray"] > 0.56 else "dark")
+    with pytest.raises(
+        trex.RunError, match="the code of the true answers, which narrow the prior, has changed"
+    ):
+        trex.open_run(out, model=classify, world=other).resume(progress=False)
+    resumed = trex.open_run(out, model=classify, world=world())
+    assert resumed.resume(progress=False, explain=False, large=False).is_finished
+
+
+def test_where_no_true_answer_is_known_no_answer_is_wrong(tmp_path: Path) -> None:
+    """Planted bug: None was the answer "None", so that every answer was wrong."""
+    own = world(answer=lambda values: "dark" if values["unused"] > 0.5 else None)
+    run = trex.find(world=own, steps=0, out=tmp_path / "run", **ASKED)
+    assert {(hit.truth, hit.is_wrong) for hit in run.hits} == {("dark", True), (None, None)}
+    run = trex.find(world=own, wrong=True, steps=0, out=tmp_path / "wrong", **ASKED)
+    assert {hit.truth for hit in run.hits} == {"dark"}
+
+
+class Moves:
+    """A proposal as an object, which gives what a test wants."""
+
+    def __init__(self, point: Any, log_q: Any = 0.0) -> None:
+        self.point, self.density = point, log_q
+
+    def propose(self, rng: np.random.Generator, z: Any) -> Any:
+        return self.point(rng, z)
+
+    def log_q(self, to: Any, given: Any) -> Any:
+        return self.density
+
+
+@pytest.mark.parametrize(
+    ("proposal", "message"),
+    [
+        (Moves(lambda rng, z: np.zeros(7)), r"gives \(7,\) for a latent \(2,\)"),
+        (Moves(lambda rng, z: z, np.nan), "log_q of the proposal is nan"),
+        (Moves(lambda rng, z: z, "much"), "log_q of the proposal fails: ValueError"),
+        (Moves(lambda rng, z: sys.exit(0)), "the proposal fails: SystemExit"),
+        (lambda rng, z: z * np.nan, "numbers that are not finite"),
+        (lambda rng, z: ["a", "b"], "the proposal fails: ValueError"),
+    ],
+)
+def test_a_proposal_that_gives_no_latent_is_named(proposal: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(trex.InputError, match=message):
+        trex.find(world=world(), proposal=proposal, steps=5, further=0, out=tmp_path / "run", **ASKED)
+
+
+def test_a_proposal_cannot_move_the_chain_itself(tmp_path: Path) -> None:
+    """Planted bugs: the state of a chain changed in place, by an object's `propose`, or after it was returned."""
+    kept = np.zeros(2)
+
+    def in_place(rng: np.random.Generator, z: Any) -> Any:
+        z += rng.standard_normal(2)
+        return z
+
+    def one_buffer(rng: np.random.Generator, z: Any) -> Any:
+        kept[:] = z + rng.standard_normal(2)
+        return kept
+
+    def fresh(rng: np.random.Generator, z: Any) -> Any:
+        return z + rng.standard_normal(2)
+
+    def draws(proposal: Any, name: str) -> list[Any]:
+        asked = {**ASKED, "prior_scenes": 60}
+        run = trex.find(world=world(), proposal=proposal, steps=20, further=0, out=tmp_path / name, **asked)
+        return [record.z.tolist() for record in run.records if record.phase != "prior"]
+
+    assert draws(Moves(in_place), "in-place") == draws(one_buffer, "buffer") == draws(fresh, "fresh")
+
+
+def test_entries_of_a_list_that_look_the_same_are_edited_apart_or_refused() -> None:
+    specs = specs_of({"n": [5, 1, "1"], "n 5": (0.0, 1.0)})
+    assert len(own_edits(specs, {"n": "1", "n 5": 0.2})) == 3
+    assert [each["n"] for each in own_edits(specs, {"n": 5, "n 5": 0.2}).values()] == [1, "1", 5]
+    for twice in ([1, True], [0.0, 0], [1.0, "a", True]):
+        with pytest.raises(trex.InputError, match="which are equal in Python; give one of them"):
+            specs_of({"n": twice})
+    with pytest.raises(trex.InputError, match="give a pair"):
+        specs_of({"n": [float("nan"), 1.0]})
+    assert specs_of({"n": ["a", "a", "b"]})[0].entries == ("a", "a", "b"), "twice as likely"
+
+
+def test_a_value_may_have_any_name(tmp_path: Path) -> None:
+    """Planted bugs: "z" and "confidence" hid the latents and the confidence, "a/b" was no NetCDF, "{" no curve."""
+    names = ("gray", "z", "confidence", "log_prior", "chain", "a/b", "a{b}", "a b", "a_b")
+    own = world(prior=dict.fromkeys(names, (0.0, 1.0)))
+    run = trex.find(world=own, steps=10, further=0, out=tmp_path / "run", **ASKED)
+    write_netcdf(run.manifest, run.records, tmp_path / "draws.nc")
+    prior = run.draws.prior
+    assert prior["z"].shape[-1] == len(names) and float(prior["log_prior"].max()) < 0
+    firsts = [record.z[1] for record in run.records if record.phase == "prior"]
+    np.testing.assert_allclose(prior["z_"].values[0], [SPECS[0].at(z) / 3 - 2 / 3 for z in firsts])
+    assert {"value_confidence", "chain_", "a_b", "a_b_", "a_b__"} <= set(prior.data_vars)
+    assert "a{b}" in run.curve(over="a{b}", doses=2, progress=False).headline
+
+
+@pytest.mark.parametrize("level", ["0.3", [1], float("nan")])
+def test_a_level_that_is_no_number_is_refused(level: Any) -> None:
+    with pytest.raises(trex.InputError, match="give a finite number"):
+        trex.Target(max, at_least=level)
+
+
+def test_a_target_weighs_any_number_of_answers() -> None:
+    """Planted bug: none at all raised an error of NumPy's."""
+    request = TargetRequest(("a", "b"), (), ("a", "b"), 0.05, 0.9, 0.5)
+    target = trex.Target(lambda p: p["a"], at_least=0.5).kind().build(request)
+    assert target.statistic(np.array([[[0.25, 0.75]], [[0.75, 0.25]]])).tolist() == [[[0.25]], [[0.5]]]
+    assert target.log_weights(np.zeros((0, 2))).shape == (0,)
+
+
+SCENES: dict[str, Any] = {
+    "question": "How many red things are there?", "answer": "0", "model": "fake", "steps": 0, "prior_scenes": 20,
+    **QUIET,
+}  # fmt: skip
+
+
+def test_a_condition_and_a_drawing_may_ask_for_an_object_that_every_scene_of_theirs_has(
+    tmp_path: Path,
+) -> None:
+    """Planted bug: both were tried on scenes of fewer objects."""
+    prior = trex.ScenePrior(n_objects=(7, 7)).where(lambda scene: scene.objects[6].material == "metal")
+
+    def seventh(scene: Scene) -> Any:
+        return np.full((8, 12), 0.5 if scene.objects[6].size == "large" else 0.2)
+
+    run = trex.find(world=trex.World(prior=prior, render=seventh), out=tmp_path / "run", **SCENES)
+    assert all(record.z.objects[6].material == "metal" for record in run.records)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "message"),
+    [
+        (lambda scene: (np.zeros((8, 12)), np.full((8, 12), 300)), "a mask of other numbers"),
+        (lambda scene: (np.zeros((8, 12)), np.full((8, 12), -1)), "a mask of other numbers"),
+        (lambda scene: (np.zeros((8, 12)), np.full((8, 12), "a")), "a mask of other numbers"),
+        (lambda scene: np.zeros((0, 0, 3)), r"gives float64 \(0, 0, 3\)"),
+        (lambda scene: [[1, 2], [3]], "render fails: ValueError"),
+        (lambda scene: sys.exit(0), "render fails: SystemExit"),
+    ],
+)
+def test_what_is_no_drawing_of_a_scene_is_refused(drawn: Any, message: str, tmp_path: Path) -> None:
+    own = trex.World(prior=trex.ScenePrior(n_objects=(3, 4)), render=drawn)
+    with pytest.raises(trex.InputError, match=message):
+        trex.find(world=own, out=tmp_path / "run", **SCENES)
+
+
+def test_a_table_of_no_runs_is_refused() -> None:
+    with pytest.raises(trex.InputError, match="no run is given"):
+        trex.frame([])
+
+
+class Square:
+    """A prior of two numbers within 0 and 1; a test may replace a part."""
+
+    def __init__(self, point: Any = lambda z: z, density: Any = 0.0) -> None:
+        self.point, self.density = point, density
+
+    def sample(self, rng: np.random.Generator) -> Any:
+        return self.point(rng.random(2))
+
+    def log_density(self, z: Any) -> Any:
+        return self.density if ((z > 0) & (z < 1)).all() else -np.inf
+
+
+def of_prior(prior: Any, **changes: Any) -> trex.World:
+    def first(z: Any) -> Any:
+        return np.full((4, 4), np.clip(z[0], 0, 1))
+
+    return world(**{"prior": prior, "render": first, "answer": None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (Square(density=np.nan), "log_density of the prior is nan"),
+        (Square(density="a"), "log_density of the prior fails: ValueError"),
+        (Square(lambda z: z[: 1 + int(z[0] > 0.5)]), "it must keep the shape"),
+        (Square(lambda z: z * np.nan), "it must draw finite floats"),
+        (Square(lambda z: sys.exit(0)), "sample of the prior fails: SystemExit"),
+    ],
+)
+def test_what_is_no_prior_is_named(prior: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(trex.InputError, match=message):
+        trex.find(world=of_prior(prior), steps=0, out=tmp_path / "run", **ASKED)
+
+
+def test_a_prior_of_32_bits_is_explained_as_it_was_drawn(tmp_path: Path) -> None:
+    """Planted bug: the picture was drawn of 32 bits, and drawn again of 64."""
+    own = of_prior(
+        Square(lambda z: z.astype(np.float32)),
+        render=lambda z: np.full((4, 4), float(z[0] * z[0] * 1e4 % 1)),
+        edits=lambda z: {"black": 0 * z},
+    )
+    run = trex.find(world=own, steps=0, out=tmp_path / "run", **ASKED)
+    assert all(each.is_exact for each in run.explain(top=8, progress=False))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (of_prior(Square()), of_prior(Square(density=-3.0))),
+        (world(prior={"gray": (0, 1), "n": ["a"]}), world(prior={"gray": (0, 1), "n": ["a", "b"]})),
+    ],
+)
+def test_a_run_is_not_resumed_with_another_prior(before: Any, after: Any, tmp_path: Path) -> None:
+    """Planted bug: a prior was known by three pictures alone, which do not show all of it."""
+    out = tmp_path / "run"
+    trex.find(world=before, steps=20, out=out, **ASKED)
+    lines = (out / "draws.jsonl").read_bytes().splitlines(keepends=True)
+    leave_draws(out, b"".join(lines[:410]))
+    seal_draws(out)
+    with pytest.raises(trex.RunError, match="the code of the prior has changed"):
+        trex.open_run(out, model=classify, world=after).resume(progress=False)
+    resumed = trex.open_run(out, model=classify, world=before)
+    assert resumed.resume(progress=False, explain=False, large=False).is_finished

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from trex.commands.results.run import Run, open_run
+from trex.foundation.errors import InputError
 from trex.foundation.extensions import import_extra
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def frame(runs: Run | str | PathLike[str] | Sequence[Run | str | PathLike[str]])
     """
     library = import_extra("pandas", "arviz", "a table of the draws needs pandas")
     given = [runs] if isinstance(runs, Run | str | PathLike) else list(runs)
+    if not given:
+        raise InputError("no run is given; give a run or several")
     tables = []
     for run in (each if isinstance(each, Run) else open_run(each) for each in given):
         table = run.draws_frame()

@@ -25,6 +25,7 @@ from trex.families.family import Family
 from trex.finding.conclude import Outcome, renew_report
 from trex.finding.source import model_argument, named_objects
 from trex.foundation.errors import RunError, TrexError
+from trex.foundation.extensions import LIVE, give
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if, shown_in_notebook
@@ -44,7 +45,7 @@ from trex.search.results import Results
 from trex.trials.holds import Holds, holds_of
 from trex.trials.options import ConfirmOptions
 from trex.worlds.latents import VECTORS, Latent
-from trex.worlds.registry import is_shipped, model_shown, world_named
+from trex.worlds.registry import WorldEntry, is_shipped, model_shown, world_named
 from trex.worlds.world import World
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ class Run:
         `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
         renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
         """
+        self._give_world()
         options = RESUME.options.checked({"run": self.path, "explain": explain, "large": large})
         resumed: Run = RESUME.call(options, self._live_model(model), is_shown=progress)
         return resumed
@@ -230,6 +232,7 @@ class Run:
         from trex.explain.changes import explain_changes
 
         options = ExplainOptions.checked(parts)
+        self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             if self._is_own_world:
                 options.refuse(
@@ -255,6 +258,7 @@ class Run:
         from trex.curves.values import value_curve
 
         checked = CurveOptions.checked(options)
+        self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             if self._is_own_world:
                 with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
@@ -272,6 +276,7 @@ class Run:
         from trex.trials.confirm import confirm
 
         checked = ConfirmOptions.checked(options)
+        self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             ((_, confirmation),) = confirm([self.path], checked, display.show)
         self.report()
@@ -325,6 +330,12 @@ class Run:
     def _is_own_world(self) -> bool:
         """Whether the run's latents are vectors of a world whose code is loaded."""
         return self.world is not None and self.world.form is VECTORS and not is_shipped(self.world.name)
+
+    def _give_world(self) -> None:
+        """Let the world's name mean the run's own again: a later world of that name may have taken its place."""
+        world = self.world
+        if world is not None and world.name.startswith(LIVE):
+            give(WorldEntry(world.name, lambda _: world))
 
     def _checked_records(self) -> Sequence[Record]:
         check_begun(self.path, self.records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,23 +20,26 @@ Move = Callable[[np.random.Generator, Latent], Latent]
 
 
 @dataclass(frozen=True)
-class SymmetricMove:
-    """A function as a proposal; it must be as likely to go from z to z' as back, so that its density cancels."""
+class OwnProposal:
+    """A proposal whose points are checked; without `density`, which must cancel then, as likely one way as back."""
 
     move: Move
+    density: Callable[[Latent, Latent], float] | None = None
 
     def propose(self, rng: np.random.Generator, z: Latent) -> Latent:
-        """What the function gives, of the form of z; InputError for anything else."""
+        """What the user's code gives, of the form of z; InputError for anything else."""
         try:
-            found = self.move(rng, z.copy() if isinstance(z, np.ndarray) else z)
+            found = self.move(rng, _copied(z))
+            vector = np.array(found, dtype=np.float64) if isinstance(z, np.ndarray) else None
         except RAISED as error:
             raise InputError(f"the proposal fails: {error_text(error)}") from error
-        if isinstance(z, np.ndarray):
-            vector = np.asarray(found, dtype=np.float64)
+        if vector is not None:
             if vector.shape != z.shape:
                 raise InputError(
                     f"the proposal gives {vector.shape} for a latent {z.shape}; it must keep the shape"
                 )
+            if not np.isfinite(vector).all():
+                raise InputError("the proposal gives numbers that are not finite")
             return vector
         if type(found) is not type(z):
             raise InputError(
@@ -44,8 +48,20 @@ class SymmetricMove:
         return found
 
     def log_q(self, to: Latent, given: Latent) -> float:
-        """0: both directions are equally likely."""
-        return 0.0
+        """What the user's code gives, -inf for a move that it cannot make; 0 if both directions are equally likely."""
+        if self.density is None:
+            return 0.0
+        try:
+            found = float(self.density(_copied(to), _copied(given)))
+        except RAISED as error:
+            raise InputError(f"log_q of the proposal fails: {error_text(error)}") from error
+        if not found < math.inf:
+            raise InputError(f"log_q of the proposal is {found}; it must be a number, or -inf")
+        return found
+
+
+def _copied(z: Latent) -> Latent:
+    return z.copy() if isinstance(z, np.ndarray) else z
 
 
 def proposal_kind(thing: object, name: str = "") -> ProposalKind | SamplerKind:
@@ -54,9 +70,9 @@ def proposal_kind(thing: object, name: str = "") -> ProposalKind | SamplerKind:
         return thing
     name = name or session_name(thing)
     if hasattr(thing, "propose") and hasattr(thing, "log_q") and not isinstance(thing, type):
-        proposal: Proposal[Latent] = thing
+        proposal: Proposal[Latent] = OwnProposal(thing.propose, thing.log_q)
     elif callable(thing) and not isinstance(thing, type):
-        proposal = SymmetricMove(thing)
+        proposal = OwnProposal(thing)
     else:
         raise InputError(
             f"proposal is a {type(thing).__name__}; give a function (rng, z) -> z that is symmetric, or an object with "

@@ -67,12 +67,24 @@ def _spec(name: str, allowed: object) -> Spec:
     if (
         isinstance(allowed, range | list)
         and allowed
-        and all(isinstance(each, str | int | float) for each in allowed)
+        and all(isinstance(each, str | int | float) and each == each for each in allowed)  # no NaN
     ):
+        _check_apart(name, tuple(allowed))
         return Spec(name, entries=tuple(allowed))
     raise InputError(
         f"prior: {name} = {allowed!r}; give a pair (low, high) for a number, or a list of equally likely values"
     )
+
+
+def _check_apart(name: str, entries: Sequence[Value]) -> None:
+    """InputError for entries that are equal but not the same, as no edit could tell them apart."""
+    first: dict[Value, Value] = {}
+    for entry in entries:
+        known = first.setdefault(entry, entry)
+        if type(known) is not type(entry):
+            raise InputError(
+                f"prior: {name} has both {known!r} and {entry!r}, which are equal in Python; give one of them"
+            )
 
 
 def _is_number(value: object) -> bool:
@@ -102,9 +114,10 @@ def own_edits(specs: Sequence[Spec], values: Values) -> dict[str, Values]:
     edits: dict[str, Values] = {}
     for spec in specs:
         if not spec.entries:
-            edits[spec.name] = {**values, spec.name: (spec.low + spec.high) / 2.0}
-            continue
-        for entry in spec.entries:
-            if entry != values[spec.name]:
-                edits[f"{spec.name} {entry}"] = {**values, spec.name: entry}
+            changes: list[tuple[str, Value]] = [(spec.name, (spec.low + spec.high) / 2.0)]
+        else:
+            others = [entry for entry in dict.fromkeys(spec.entries) if entry != values[spec.name]]
+            changes = [(f"{spec.name} {entry}", entry) for entry in others]
+        for said, value in changes:  # 1 and "1" are said alike
+            edits[f"{spec.name} = {value!r}" if said in edits else said] = {**values, spec.name: value}
     return edits

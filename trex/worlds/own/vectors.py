@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from trex.query.schema import Query
 from trex.render.drawing import checked_pixels
 from trex.worlds.description import NOT_KNOWN, Judgment, Known, Summary
 from trex.worlds.own.classifier import own_classifier
+from trex.worlds.own.prior import OwnPrior
 from trex.worlds.own.values import Spec, Value, latent_at, own_edits, values_at
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import Plan
@@ -29,6 +30,7 @@ Latents = Mapping[str, Value] | Floats  # what the user's functions get: named v
 SHOWN = 3  # pictures of the prior that identify a renderer, and that a model is tried on
 TRIED = 1000  # draws in which a condition on the prior must hold sometimes
 MOST = 100_000  # draws until a condition holds
+PROBES = 64  # draws by whose verdicts a condition is known
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,18 @@ class Functions:
             if not isinstance(changed, Mapping):
                 raise InputError(f"an edit gives a {type(changed).__name__}; it must be a mapping of values")
             return latent_at(self.specs, changed, like)
-        found = np.asarray(changed, dtype=np.float64)
+        try:
+            found = np.array(changed, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"an edit gives {changed!r:.100}; it must be numbers {like.shape}") from error
         if found.shape != like.shape or not np.isfinite(found).all():
             raise InputError(f"an edit gives an array {found.shape}; it must be finite numbers {like.shape}")
         return found
 
     def truth(self, z: Floats) -> str | None:
-        """The true answer, None if no function gives it."""
-        return None if self.answer is None else str(called("answer", self.answer, self.shown(z)))
+        """The true answer, None if no function gives it, or if it gives None."""
+        found = None if self.answer is None else called("answer", self.answer, self.shown(z))
+        return None if found is None else str(found)
 
 
 def called(what: str, function: Callable[[Latents], object], shown: Latents) -> object:
@@ -105,6 +111,14 @@ class Narrowed:
     base: Prior[Floats]
     holds: Callable[[Floats], bool]
     words: str
+    code: str = ""  # a hash of the condition's
+
+    @cached_property
+    def key(self) -> str:
+        """32 hex digits that change with the condition's code, and with what it says of PROBES draws."""
+        rng = np.random.default_rng(0)
+        said = "".join(str(int(self.holds(self.base.sample(rng)))) for _ in range(PROBES))
+        return hashlib.sha256(f"{self.code} {said}".encode()).hexdigest()[:32]
 
     def sample(self, rng: np.random.Generator) -> Floats:
         """One draw; InputError if none of MOST draws meets the condition."""
@@ -138,10 +152,12 @@ class OwnVectors(VectorWorld):
             raise InputError("wrong = true needs answers that can be wrong; name them")
 
         def is_wrong(z: Floats) -> bool:
-            return self.functions.truth(z) not in answers
+            truth = self.functions.truth(z)
+            return truth is not None and truth not in answers
 
         words = f"only where {' or '.join(answers)} is wrong"
-        prior, rng = Narrowed(plan.prior, is_wrong, words), np.random.default_rng(0)
+        prior = Narrowed(plan.prior, is_wrong, words, code_hash(self.functions.answer))
+        rng = np.random.default_rng(0)
         if not any(is_wrong(plan.prior.sample(rng)) for _ in range(TRIED)):
             raise InputError(
                 f"wrong = true: in none of {TRIED:,} draws of the prior is {' or '.join(answers)} wrong; change the "
@@ -151,6 +167,19 @@ class OwnVectors(VectorWorld):
         return replace(
             plan, query=plan.query.model_copy(update={"wrong": True}), prior=prior, outline=outline
         )
+
+    def codes(self, plan: Plan) -> dict[str, str]:
+        """Hashes of the prior and, if they narrow it, of the true answers: a resumed run must have the same."""
+        prior, found = plan.prior, {}
+        if isinstance(prior, Narrowed):
+            found["the true answers, which narrow the prior,"] = prior.key
+            prior = prior.base
+        if isinstance(prior, OwnPrior):
+            found["the prior"] = prior.code
+        elif self.functions.specs:
+            text = repr(self.functions.specs)
+            found["the prior"] = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return found
 
     def scope(self, query: Query) -> str:
         """The world in a few words."""
@@ -199,7 +228,8 @@ class OwnVectors(VectorWorld):
         found = dict(super().summaries(resolved, like))
         for place, spec in enumerate(self.functions.specs):
             if not spec.entries:
-                found[spec.name] = partial(_number, place=place, spec=spec)
+                name = f"value {spec.name}" if spec.name in found else spec.name
+                found[name] = partial(_number, place=place, spec=spec)
         return found
 
 

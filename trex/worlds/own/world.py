@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR as CLEVR_WORDS
 from trex.worlds.latents import Latent
+from trex.worlds.own.prior import OwnPrior, drawn
 from trex.worlds.own.scenes import OwnScenes
 from trex.worlds.own.values import Spec, specs_of
 from trex.worlds.own.vectors import Functions, Latents, vector_world
@@ -45,7 +46,7 @@ class World:
         `ScenePrior`, from a Scene to pixels, or to pixels and a mask (0 background, i + 1 object i); by default,
         Blender renders them.
     answer : callable, default None
-        The true answer, so that hits are judged and `wrong=True` can be asked for.
+        The true answer, so that hits are judged and `wrong=True` can be asked for; None where it is unknown.
     edits : callable, default changes of each named value
         From what the prior draws to a dict: the name of each change and the changed values. `run.explain()` tries them.
     describe : callable, default the named values
@@ -130,12 +131,10 @@ class World:
                 f"trex.World: prior is a {type(prior).__name__}; give a dict of ranges and lists, a number of "
                 "dimensions, or an object with sample(rng) and log_density(z)"
             )
-        drawn = np.asarray(prior.sample(np.random.default_rng(0)))  # type: ignore[union-attr]
-        if drawn.ndim != 1 or drawn.dtype.kind != "f":
-            raise InputError(
-                f"trex.World: the prior draws {drawn.dtype} {drawn.shape}; it must draw floats (d,)"
-            )
-        return prior  # type: ignore[return-value]
+        if type(prior) is StandardNormal:
+            return prior
+        own = cast("Prior[Floats]", prior)
+        return OwnPrior(own, drawn(own, np.random.default_rng(0)).shape)
 
     def _check_scenes(self, prior: ScenePrior) -> None:
         given = [name for name in ("answer", "edits", "describe", "answers") if getattr(self, name)]
