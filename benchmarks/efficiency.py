@@ -65,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--search", action="append", choices=SEARCHES)
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args(arguments)
+    # Started by a shell's `&` it would ignore Ctrl-C, and so would its searches.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for path in chosen.queries:
         rows: dict[str, list[Figures]] = {}
         for seed in range(chosen.seeds):

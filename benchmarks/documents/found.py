@@ -50,12 +50,14 @@ WRONG, RIGHT = "#b00020", "#1b5e20"
 
 
 def of_run(run: Path) -> Iterator[Image.Image]:
-    """The scenes of a run's first family, of which it is known what the model misreads, most confident first."""
+    """The most confident scene of each start in a run's first family, then the others; all of them are traced."""
     with open_run(run, for_writing=False) as folder:
         context = ReportContext(folder, explained_results(folder, run_draws(folder)), {}, is_growing=False)
         print("\n".join(context.first.lines))
         (family, *_) = (each for each in context.results.families.known if each.is_traced)
-        for place in family.members:
+        numbers = context.results.families.clusters
+        first = {numbers[place]: place for place in reversed(family.members)}
+        for place in sorted(family.members, key=lambda each: first[numbers[each]] != each):
             hit = context.results.found[place]
             traced = context.traces.hits.get(scene_id(hit.record.scene))
             if traced is None or not traced.failures:

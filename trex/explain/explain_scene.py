@@ -21,6 +21,7 @@ from trex.explain.explanation import (
 from trex.explain.options import ExplainOptions
 from trex.explain.saliency_masks import lacks_saliency, make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
+from trex.explain.shown import ShownExplanation
 from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
 from trex.inference.attribution.leave_one_out import paired_effect
 from trex.inference.types import Floats
@@ -104,7 +105,7 @@ def _begun(scores: SceneScores, found: Hit) -> Explanation:
     scene = found.record.scene
     control = _control(scores, found)
     left_out = scores.effects(scene, control.score, [(edit,) for edit in removals(scene)])
-    return Explanation(
+    return ShownExplanation(
         found.record.picture,
         scene,
         found.known_truth,

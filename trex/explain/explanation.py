@@ -12,7 +12,6 @@ from trex.explain.compared import Compared, compared
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import NOTICEABLE, MeanEffect, only, strongest
-from trex.pages.notebook_html import block_html
 from trex.scenes.edits import Edit
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -225,7 +224,7 @@ class Saliency:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The explanation of one hit; parts that were not requested are None.
+    """The explanation of one hit, which `trex.explain.shown` shows; parts that were not requested are None.
 
     `is_by_truth`: flips are judged by what `compared` says; files from before the truth was compared lack it
     (`trex.explain.stored` judges these again).
@@ -243,25 +242,6 @@ class Explanation:
     is_torn: bool = False  # the target wants no sure answer: a flip leaves the level set
     is_by_truth: bool = False
     format: Literal[1] = 1
-
-    def __repr__(self) -> str:
-        from trex.explain.words import sentence
-
-        return f"<Explanation of {self.picture[:8]}: {sentence(self)}>"
-
-    def __str__(self) -> str:
-        """All sentences, and the effect of leaving out each object."""
-        from trex.explain.words import effect_table, sentences
-
-        return "\n".join([*sentences(self), *effect_table(self, self.removals, "").text("  ")])
-
-    def _repr_html_(self) -> str:
-        """The sentences, and the effect of leaving out each object, for notebooks."""
-        from trex.explain.words import effect_table, sentences
-
-        first, *others = sentences(self)
-        table = effect_table(self, self.removals, "").html("Each object left out")
-        return block_html(first, others, [str(table)], f"hit {self.picture}")
 
     @property
     def compared(self) -> Compared:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trex.explain.compared import distance_from_right, is_right
 from trex.explain.explanation import Effect, Explanation, ranked
+from trex.explain.shown import ShownExplanation
 from trex.foundation.codec import Codec
 from trex.foundation.errors import unknown
 from trex.runs.folder import RunFolder
@@ -16,7 +17,7 @@ from trex.scenes.edits import Edit
 from trex.scenes.vocabulary import Vocabulary
 
 FOLDER = "explanations"
-CODEC = Codec(Explanation)
+CODEC: Codec[Explanation] = Codec(ShownExplanation)
 
 
 def explanation_path(folder: RunFolder, picture: str) -> Path:

@@ -23,8 +23,9 @@ from trex.foundation.files import read_text, write_atomic
 from trex.foundation.home import STATE, own_folder
 from trex.foundation.parse import parse_json
 from trex.query import toml_file
+from trex.query.code import code_of
 from trex.query.schema import Query
-from trex.worlds.code import code_of, load_code
+from trex.worlds.code import load_code
 from trex.worlds.registry import is_shipped, make_plan
 from trex.worlds.world import Plan
 

@@ -55,6 +55,7 @@ render scenes {tmp}/query.toml --out {tmp}/pictures
 render dataset --out {tmp}/data --objects x
 cache banks
 cache
+init {tmp}/begun
 queue watch --once --runs {tmp}/runs
 doctor
 """

@@ -10,9 +10,9 @@ from trex.foundation.errors import InputError
 from trex.foundation.extensions import LIVE, give, given
 from trex.inference.targets.kind import TargetKind
 from trex.inference.targets.own import Target
+from trex.query.code import KERNEL, PRESET, TARGET, WORLD
 from trex.render.drawing import SceneDrawing
 from trex.scenes.prior import ScenePrior
-from trex.worlds.code import KERNEL, PRESET, TARGET, WORLD
 from trex.worlds.kernels import ProposalKind, SamplerKind
 from trex.worlds.own.proposal import proposal_kind
 from trex.worlds.own.world import World
