@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +150,8 @@ def check(request: Json) -> None:
     else:
         seed = request["seed"]
         assert request["temperature"] == 1 and isinstance(seed, int) and 0 <= seed < 2**31
-    (message,) = request["messages"]  # type: ignore[misc]
+    messages: Any = request["messages"]
+    (message,) = messages
     assert set(message) == {"role", "content"} and message["role"] == "user"
     image, text = message["content"]
     assert set(text) == {"type", "text"} and text["type"] == "text" and text["text"].strip()

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -48,7 +48,8 @@ PATH = re.compile(r"`((?:\w+/)+[\w.-]*\.(?:py|md|toml|json|safetensors|png))`")
 TOP = {path.name for path in ROOT.iterdir() if path.is_dir()} | {"trex"}
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 COMMAND = re.compile(r"(?<![\w.-])trex (?=[a-z])(.*)")
-USAGE_ERROR = typer.BadParameter.__mro__[1]  # of the click that typer brings along
+# Of the click that typer brings along.
+USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 
 def prose(path: Path) -> str:
