@@ -529,3 +529,10 @@ def test_a_run_is_not_resumed_with_another_prior(before: Any, after: Any, tmp_pa
         trex.open_run(out, model=classify, world=after).resume(progress=False)
     resumed = trex.open_run(out, model=classify, world=before)
     assert resumed.resume(progress=False, explain=False, large=False).is_finished
+
+
+def test_the_answers_are_a_list_and_numpy_counts_dimensions() -> None:
+    """Planted bug: answers="ab" were the answers "a" and "b"."""
+    with pytest.raises(trex.InputError, match="answers = 'ab' is one word; give a list"):
+        trex.World(prior=2, render=lambda z: np.zeros((4, 4)), answers="ab")
+    trex.World(prior=np.int64(2), render=lambda z: np.zeros((4, 4)))  # type: ignore[arg-type]

@@ -83,6 +83,10 @@ class World:
             function = getattr(self, name)
             if function is not None and not callable(function):
                 raise InputError(f"trex.World: {name} is a {type(function).__name__}; give a function")
+        if isinstance(self.answers, str):
+            raise InputError(
+                f"trex.World: answers = {self.answers!r} is one word; give a list of all answers"
+            )
         if isinstance(self.prior, ScenePrior):
             self._check_scenes(self.prior)
         else:
@@ -122,10 +126,10 @@ class World:
         prior = self.prior
         if isinstance(prior, Mapping):
             return StandardNormal(len(specs_of(prior)))
-        if isinstance(prior, int) and not isinstance(prior, bool):
+        if isinstance(prior, int | np.integer) and not isinstance(prior, bool):
             if prior < 1:
                 raise InputError(f"trex.World: prior = {prior}; give a number of dimensions from 1 on")
-            return StandardNormal(prior)
+            return StandardNormal(int(prior))
         if not (hasattr(prior, "sample") and hasattr(prior, "log_density")):
             raise InputError(
                 f"trex.World: prior is a {type(prior).__name__}; give a dict of ranges and lists, a number of "
