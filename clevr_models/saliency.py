@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.clevr_models.interface.bound import device_of, subnormals_as_zero
 from trex.foundation.errors import ModelError
 from trex.foundation.extensions import import_extra
+from trex.foundation.own_code import RAISED, error_text
 
 Floats = NDArray[np.float32]
 Answers = Callable[[Tensor], Tensor]

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError, RenderError
+from trex.foundation.own_code import called, code_hash
 from trex.render.picture import Picture
 from trex.scenes.prior import MAX_OBJECTS as MOST
 from trex.scenes.prior import ScenePrior
@@ -59,12 +59,10 @@ class SceneDrawing:
 
     def picture_of(self, scene: Scene) -> Picture:
         """What the function draws: pixels, or pixels and a mask; without a mask no object is outlined."""
-        try:
+        with called("render", RenderError):
             found = self.function(scene)
             pixels, mask = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
             drawn, ids = np.asarray(pixels), None if mask is None else np.asarray(mask)
-        except (Exception, SystemExit) as error:  # a user's function may raise anything, or end the program
-            raise RenderError(f"render fails: {type(error).__name__}: {error}") from error
         given = np.rint(checked_pixels(drawn) * 255).astype(np.uint8)
         shown = np.ascontiguousarray(np.broadcast_to(given, (*given.shape[:2], 3)))
         if ids is None:

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
+from trex.foundation.own_code import called, code_hash
 from trex.scenes.camera import Floats
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.wrong_answer import WrongAnswer
@@ -37,12 +37,8 @@ class Condition:
 
     def holds(self, scene: Scene) -> bool:
         """Whether a scene meets it; InputError if the predicate fails."""
-        try:
+        with called(f"the condition {self.words!r}"):
             return bool(self.predicate(scene))
-        except (Exception, SystemExit) as error:  # a user's function may raise anything, or end the program
-            raise InputError(
-                f"the condition {self.words!r} fails: {type(error).__name__}: {error}"
-            ) from error
 
     @cached_property
     def key(self) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +15,7 @@ from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
+from trex.foundation.own_code import RAISED, error_text
 
 ROUNDING = 0.0101  # of a sum of probabilities computed with 16 bits: bfloat16 has 8 binary digits
 WHOLES = (1.0, 100.0)  # what probabilities, and percentages, add up to
@@ -41,13 +40,10 @@ def softmaxed_twice(k: int, advice: str) -> str:
 
 
 FLOOR = 1e-12  # least probability of an answer, so that its logarithm is finite
-LONGEST_WORDS = 300  # characters of an error from a model's own code
-LAST_WORDS = 200  # of these, from its end, where many libraries say what to do
 TAKES = (  # for a callable that a user wrote
     "; it must take pictures, float32 (B, H, W, 3), and the question; if `one` takes one picture at a time, return "
     "np.stack([one(picture, question) for picture in pictures])"
 )
-RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 BATCH = 32
 PROBE_PX = (80, 120)  # height, width of the probe pictures: the smallest preset
 Floats = NDArray[np.float64]
@@ -188,24 +184,3 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     rows = np.maximum(rows, FLOOR)
     shares: Floats = rows / rows.sum(axis=1, keepdims=True)
     return shares
-
-
-def error_text(error: BaseException) -> str:
-    """An exception from third-party code, in one line: its beginning and its end, or its place if it says nothing."""
-    try:
-        words = " ".join(str(error).split())
-    except Exception:
-        words = "unprintable error"
-    words = words or _place(error)
-    words = words if words.isprintable() else ascii(words)
-    if len(words) > LONGEST_WORDS:
-        words = f"{words[: LONGEST_WORDS - LAST_WORDS]} ... {words[-LAST_WORDS:]}"
-    return f"{type(error).__name__}: {words}"
-
-
-def _place(error: BaseException) -> str:
-    """The line that raised an error without a message, such as a bare `assert`."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return "without a message"
-    return f"in {Path(frames[-1].filename).name}, line {frames[-1].lineno}: {frames[-1].line or 'no source'}"

@@ -16,9 +16,9 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from trex.foundation.code_hash import TORCH, is_module
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import LIVE, session_name
+from trex.foundation.own_code import TORCH, is_module
 
 PREFIX = LIVE
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.foundation.errors import InputError
+from trex.foundation.own_code import RAISED, error_text
 
 SUFFIX = ".py"
 

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trex.clevr_models.adapters.callable_model import (
-    RAISED,
     TAKES,
     AdaptedModel,
     are_probabilities,
-    error_text,
     probe_pictures,
     softmaxed_twice,
 )
@@ -24,8 +22,8 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel, device_of, in_evaluation_mode
 from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
-from trex.foundation.code_hash import code_hash, is_module
 from trex.foundation.errors import InputError, ModelError, TrexError
+from trex.foundation.own_code import RAISED, code_hash, error_text, is_module
 
 Factory = Callable[[Question], object]  # a torch.nn.Module, which is checked
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from trex.clevr_models.adapters.callable_model import RAISED
 from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.token_mass import UNPARSED
@@ -32,6 +31,7 @@ from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
 from trex.foundation.json_fields import short
+from trex.foundation.own_code import RAISED
 
 CHECKED = 3  # rows on which the cache is compared with the plain computation
 CLOSE = {torch.float32: 1e-3, torch.float64: 1e-6}  # of probabilities; other types: COARSE

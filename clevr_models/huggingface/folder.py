@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import import_extra
 from trex.foundation.files import MIB, open_regular, read_text, shown
 from trex.foundation.json_fields import short
+from trex.foundation.own_code import RAISED, error_text
 from trex.foundation.parse import parse_json
 
 # https://huggingface.co/docs/hub/repositories: names of one or two parts

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from trex.clevr_models.adapters.callable_model import RAISED
 from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
+from trex.foundation.own_code import RAISED
 
 Inputs = dict[str, Tensor]
 TRIED, TRIED_PX = "red?", (120, 80)  # a prompt and a size on which a processor is tried

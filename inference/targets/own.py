@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import session_name
+from trex.foundation.own_code import called, code_hash
 from trex.inference.targets.arrays import Array, at_least, at_most
 from trex.inference.targets.gaussian import GaussianTarget, gaussian_target
 from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
@@ -119,10 +119,8 @@ class Scored:
 
     def _value(self, row: Floats) -> float:
         """(K,) -> the score."""
-        try:
+        with called(self.words):
             value = float(self.score(dict(zip(self.labels, row.tolist(), strict=True))))
-        except (Exception, SystemExit) as error:  # a user's function may raise anything, or end the program
-            raise InputError(f"{self.words} fails: {type(error).__name__}: {error}") from error
         if not math.isfinite(value):
             raise InputError(
                 f"{self.words} is {value} for probabilities {row.round(4).tolist()}; return a number"

@@ -12,11 +12,12 @@ import pytest
 from tests.references.onnx_files import mean_colors
 from tests.references.user_modules import user_folder
 from tests.running.command_line import trex
-from trex.clevr_models.adapters.callable_model import AdaptedModel, error_text
+from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import BoundModel
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
+from trex.foundation.own_code import error_text
 
 QUESTION = Question("How many cubes are there?", ())
 MODELS = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from trex.runs.folder import RunFolder
 from trex.search.hit import Hit
 from trex.search.results import read_results
 from trex.worlds.latents import Latent
+from trex.worlds.own.vectors import OwnVectors
 from trex.worlds.world import OpenWorld
 
 HAPPENS: Mapping[Compared, str] = {
@@ -29,15 +29,6 @@ HAPPENS: Mapping[Compared, str] = {
     "level set": "the picture leaves the level set",
 }
 HEADS = ("change", "effect", "model", "truth")
-
-
-@runtime_checkable
-class Editable(Protocol):
-    """A world whose latents can be changed by name."""
-
-    def edits(self, z: Floats) -> Mapping[str, Floats]:
-        """The changed latents, by what each change is called."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,7 @@ def explain_changes(
     """
     with opened() as world:
         kind = world.plan.world
-        if not isinstance(kind, Editable):
+        if not isinstance(kind, OwnVectors):
             raise RunError(f"{folder.path}: world {kind.name!r} has no edits, which an explanation needs")
         found = read_results(folder.manifest, run_draws(folder)).found[:top]
         if not found:
@@ -128,7 +119,7 @@ def explain_changes(
         return tuple(done)
 
 
-def _changed(world: OpenWorld, kind: Editable, hit: Hit) -> ChangedHit:
+def _changed(world: OpenWorld, kind: OwnVectors, hit: Hit) -> ChangedHit:
     z, target, labels = hit.record.z, world.plan.target, world.plan.bound.labels
     edits = dict(kind.edits(z))
     again, *scored = (each.log_probs for each in world.scorer.score([z, *edits.values()]))

@@ -10,8 +10,8 @@ from torch import Tensor
 from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.adapters.torch_module import probe_module
 from trex.clevr_models.interface.labels import checked_labels
-from trex.foundation.code_hash import code_hash, is_module
 from trex.foundation.errors import InputError
+from trex.foundation.own_code import code_hash, is_module
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.models import DigitClassifier
 from trex.mnist_models.pictures import Shape

@@ -127,7 +127,7 @@ def make_plan(query: Query, query_dir: Path) -> Plan:
 @contextmanager
 def _in_words(name: str) -> Iterator[None]:
     """Errors of a world's own code as InputError."""
-    from trex.clevr_models.adapters.callable_model import RAISED, error_text
+    from trex.foundation.own_code import RAISED, error_text
 
     try:
         yield

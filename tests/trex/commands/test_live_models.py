@@ -18,7 +18,7 @@ from tests.running.runs import draws
 from tests.worlds.live_models import NAMED, Blueness, Redness, Scaled, uniform
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.interface.question import Question
-from trex.foundation.code_hash import code_hash
+from trex.foundation.own_code import code_hash
 from trex.runs.trust import named_code
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.callable_model import RAISED, as_array, checked, error_text
+from trex.clevr_models.adapters.callable_model import as_array, checked
 from trex.clevr_models.adapters.live import PREFIX, session_model
 from trex.clevr_models.adapters.named_object import import_factory
 from trex.clevr_models.interface.labels import checked_labels
-from trex.foundation.code_hash import code_hash, is_module
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.extensions import is_code
+from trex.foundation.own_code import RAISED, code_hash, error_text, is_module
 from trex.inference.types import Floats, Pixels
 
 Answerer = Callable[..., object]

@@ -8,9 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
+from trex.foundation.own_code import called, code_hash
 from trex.inference.types import Floats, Prior
 
 PROBES = 16  # draws by which a prior is known
@@ -32,10 +31,8 @@ class OwnPrior:
 
     def log_density(self, z: Floats) -> float:
         """The object's; InputError for anything but a number, or -inf."""
-        try:
+        with called("log_density of the prior"):
             found = float(self.prior.log_density(z.copy()))
-        except RAISED as error:
-            raise InputError(f"log_density of the prior fails: {error_text(error)}") from error
         if not found < np.inf:
             raise InputError(f"log_density of the prior is {found}; it must be a number, or -inf")
         return found
@@ -52,10 +49,8 @@ class OwnPrior:
 
 def drawn(prior: Prior[Floats], rng: np.random.Generator) -> Floats:
     """One draw of the user's object, float64 (d,); InputError if it is none."""
-    try:
+    with called("sample of the prior"):
         found = np.array(prior.sample(rng))
-    except RAISED as error:
-        raise InputError(f"sample of the prior fails: {error_text(error)}") from error
     if found.ndim != 1 or found.dtype.kind != "f" or not np.isfinite(found).all():
         raise InputError(
             f"trex.World: the prior draws {found.dtype} {found.shape}; it must draw finite floats (d,)"

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError
 from trex.foundation.extensions import session_name
+from trex.foundation.own_code import called, code_hash
 from trex.inference.types import Proposal
 from trex.worlds.kernels import ProposalKind, SamplerKind
 from trex.worlds.latents import Latent, form_of
@@ -28,11 +27,9 @@ class OwnProposal:
 
     def propose(self, rng: np.random.Generator, z: Latent) -> Latent:
         """What the user's code gives, of the form of z; InputError for anything else."""
-        try:
+        with called("the proposal"):
             found = self.move(rng, _copied(z))
             vector = np.array(found, dtype=np.float64) if isinstance(z, np.ndarray) else None
-        except RAISED as error:
-            raise InputError(f"the proposal fails: {error_text(error)}") from error
         if vector is not None:
             if vector.shape != z.shape:
                 raise InputError(
@@ -51,10 +48,8 @@ class OwnProposal:
         """What the user's code gives, -inf for a move that it cannot make; 0 if both directions are equally likely."""
         if self.density is None:
             return 0.0
-        try:
+        with called("log_q of the proposal"):
             found = float(self.density(_copied(to), _copied(given)))
-        except RAISED as error:
-            raise InputError(f"log_q of the proposal fails: {error_text(error)}") from error
         if not found < math.inf:
             raise InputError(f"log_q of the proposal is {found}; it must be a number, or -inf")
         return found

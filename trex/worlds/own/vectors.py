@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.clevr_models.adapters.callable_model import RAISED, error_text
-from trex.foundation.code_hash import code_hash
 from trex.foundation.errors import InputError, RenderError
+from trex.foundation.own_code import called, code_hash
 from trex.inference.types import Draw, Floats, Prior
 from trex.query.question import named_answers
 from trex.query.resolved import ResolvedQuery
@@ -63,16 +62,11 @@ class Functions:
 
     def truth(self, z: Floats) -> str | None:
         """The true answer, None if no function gives it, or if it gives None."""
-        found = None if self.answer is None else called("answer", self.answer, self.shown(z))
+        if self.answer is None:
+            return None
+        with called("answer"):
+            found = self.answer(self.shown(z))
         return None if found is None else str(found)
-
-
-def called(what: str, function: Callable[[Latents], object], shown: Latents) -> object:
-    """What a function of the user's gives; InputError if it fails."""
-    try:
-        return function(shown)
-    except RAISED as error:
-        raise InputError(f"{what} fails: {error_text(error)}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +91,8 @@ class OwnRenderer:
         """Nothing is held."""
 
     def _pixels(self, z: Floats) -> NDArray[np.float32]:
-        try:
+        with called("render", RenderError):
             found = np.asarray(self.functions.render(self.functions.shown(z)))
-        except RAISED as error:
-            raise RenderError(f"render fails: {error_text(error)}") from error
         return checked_pixels(found)
 
 
@@ -197,7 +189,8 @@ class OwnVectors(VectorWorld):
         """What `describe` gives, else the named values; None without either."""
         shown = self.functions.shown(z)
         if self.functions.describe is not None:
-            return called("describe", self.functions.describe, shown)
+            with called("describe"):
+                return self.functions.describe(shown)
         return shown if self.functions.specs else None
 
     def edits(self, z: Floats) -> dict[str, Floats]:
@@ -205,7 +198,8 @@ class OwnVectors(VectorWorld):
         functions, shown = self.functions, self.functions.shown(z)
         given: object = {}
         if functions.edits is not None:
-            given = called("edits", functions.edits, shown)
+            with called("edits"):
+                given = functions.edits(shown)
         elif functions.specs and isinstance(shown, dict):
             given = own_edits(functions.specs, shown)
         if not isinstance(given, Mapping):

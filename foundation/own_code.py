@@ -1,17 +1,26 @@
-"""A hash of the code of a function, or of an object's classes: what a model computes besides its weights."""
+"""Code of the user's own: a hash of it, and what it raises as an error of ours."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, TypeGuard
+
+from trex.foundation.errors import InputError, TrexError
 
 if TYPE_CHECKING:  # importing torch takes seconds
     from torch import nn
 
 TORCH = "torch"
 FOREIGN = "torch."  # code identified by torch's version
+LONGEST_WORDS = 300  # characters of an error from the user's code
+LAST_WORDS = 200  # of these, from its end, where many libraries say what to do
+RAISED = (Exception, SystemExit)  # third-party code may raise anything, or end the program
 
 
 def code_hash(model: object) -> str:
@@ -61,3 +70,33 @@ def _words(constant: object) -> str:
     if isinstance(constant, tuple):
         return f"({', '.join(map(_words, constant))})"
     return repr(constant)
+
+
+@contextmanager
+def called(what: str, kind: type[TrexError] = InputError) -> Iterator[None]:
+    """Whatever the user's code raises in here becomes an error of this kind: "`what` fails: ..."."""
+    try:
+        yield
+    except RAISED as error:
+        raise kind(f"{what} fails: {error_text(error)}") from error
+
+
+def error_text(error: BaseException) -> str:
+    """An exception from third-party code, in one line: its beginning and its end, or its place if it says nothing."""
+    try:
+        words = " ".join(str(error).split())
+    except Exception:
+        words = "unprintable error"
+    words = words or _place(error)
+    words = words if words.isprintable() else ascii(words)
+    if len(words) > LONGEST_WORDS:
+        words = f"{words[: LONGEST_WORDS - LAST_WORDS]} ... {words[-LAST_WORDS:]}"
+    return f"{type(error).__name__}: {words}"
+
+
+def _place(error: BaseException) -> str:
+    """The line that raised an error without a message, such as a bare `assert`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "without a message"
+    return f"in {Path(frames[-1].filename).name}, line {frames[-1].lineno}: {frames[-1].line or 'no source'}"
