@@ -7,8 +7,9 @@ r"""Everything that still needs a graphics card, the most valuable first, resuma
 The second is a dry run without a card. First whether pictures repeat byte for byte and how many a second each look
 gives (`benchmarks.gpu`); then the spread samples of the worlds of the paper's ten queries and, on them, the rates of
 both models; then the searches that had few steps; then the audit of the Relation Network. Each part is a command of
-its own: what is done is not done again, and when the minutes are over the command under way is interrupted as by
-Ctrl-C, to go on with the same command. Prints one JSON line a part: its seconds, and its exit code.
+its own: what is done is not done again, and when the minutes are over the commands under way are interrupted as by
+Ctrl-C, to go on with the same command. `--parallel N` lets N searches draw and score beside the banks: a search keeps
+one core busy and the card hardly. Prints one JSON line a part: its seconds, and its exit code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,14 +46,28 @@ PATIENCE_S = 60.0  # for a command that is interrupted to write what it has
 
 
 class Part(NamedTuple):
-    """A part of the work: its name, and the words behind `python -m`."""
+    """A part of the work: its name, the words behind `python -m`, and whether others run beside it or wait for it."""
 
     name: str
     words: tuple[str, ...]
+    is_beside: bool = False
 
 
-def parts(out: Path, device: str, preset: str, *, bank: int, spread: int, steps: int) -> Iterator[Part]:
-    """All parts, the most valuable first; `steps` are those of a chain in the searches that had few."""
+def parts(
+    out: Path,
+    device: str,
+    preset: str,
+    *,
+    bank: int,
+    spread: int,
+    steps: int,
+    processes: int = 8,
+    each: int = 8,
+) -> Iterator[Part]:
+    """All parts, the most valuable first; `steps` are those of a chain in the searches that had few.
+
+    A bank is rendered by `processes`, the pictures of a search by `each`.
+    """
     yield Part("gpu", ("benchmarks.run", "gpu"))
     n, m = str(bank), str(spread)
     look = (
@@ -61,9 +77,11 @@ def parts(out: Path, device: str, preset: str, *, bank: int, spread: int, steps:
         f"render.device={device}",
         "--set",
         f"search.bank={n}",
+        "--set",
+        f"render.processes={each}",
     )
     for world, queries in WORLDS.items():
-        where = ("--preset", preset, "--device", device)
+        where = ("--preset", preset, "--device", device, "--processes", str(processes))
         yield Part(f"bank-{world}", ("trex", "render", "bank", world, "--scenes", n, "--spread", m, *where))
         for query in queries:
             for model in MODELS:
@@ -83,33 +101,47 @@ def parts(out: Path, device: str, preset: str, *, bank: int, spread: int, steps:
         "--held-out",
         n,
     )
-    yield Part("audit", (*audit, "--out", str(out / "audit")))
+    yield Part("audit", (*audit, "--out", str(out / "audit")), is_beside=True)
 
 
 def _found(name: str, query: str, model: str, out: Path, sets: Sequence[str], steps: int) -> Part:
     name = f"{name}-{model.partition(':')[0]}"
     words = ("trex", "find", query, "--model", model, "--out", str(out / name), "--no-explain", "--no-large")
-    return Part(name, (*words, *sets, "--set", f"search.steps={steps}"))
+    return Part(name, (*words, *sets, "--set", f"search.steps={steps}"), is_beside=True)
 
 
 def work(
-    todo: Sequence[Part], out: Path, minutes: float, clock: Callable[[], float] = time.monotonic
+    todo: Sequence[Part],
+    out: Path,
+    minutes: float,
+    parallel: int = 1,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[dict[str, object]]:
-    """Do what is not done yet until the minutes are over; yields the name, seconds and exit code of each part."""
+    """Do what is not done yet until the minutes are over; yields the name, seconds and exit code of each part.
+
+    Of the parts that others may run beside, `parallel` do at a time; the next one that is not waits for none of them.
+    """
     end = clock() + 60.0 * minutes
     (out / "done").mkdir(parents=True, exist_ok=True)
-    for part in todo:
-        mark = out / "done" / part.name
-        if mark.exists():
-            continue
-        begun = clock()
-        if begun >= end:
-            return
+
+    def do(part: Part) -> dict[str, object] | None:
+        mark, begun = out / "done" / part.name, clock()
+        if mark.exists() or begun >= end:
+            return None
         with (out / f"{part.name}.log").open("ab") as log:
             code = _run(part.words, log.fileno(), end - begun)
         if code == 0:
             mark.touch()
-        yield {"part": part.name, "seconds": round(clock() - begun, 1), "code": code}
+        return {"part": part.name, "seconds": round(clock() - begun, 1), "code": code}
+
+    with ThreadPoolExecutor(parallel) as pool:
+        beside = []
+        for part in todo:
+            if part.is_beside:
+                beside.append(pool.submit(do, part))
+            elif line := do(part):
+                yield line
+        yield from filter(None, (each.result() for each in as_completed(beside)))
 
 
 def _run(words: Sequence[str], log: int, seconds: float) -> int:
@@ -138,14 +170,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bank", type=int, default=5000)
     parser.add_argument("--spread", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--parallel", type=int, default=1)
     chosen = parser.parse_args(arguments)
     if chosen.spread > chosen.bank:
         raise InputError(f"--spread {chosen.spread} cannot be chosen from --bank {chosen.bank}")
     # Started by a shell's `&` it would ignore Ctrl-C, and so would its commands.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sizes = {"bank": chosen.bank, "spread": chosen.spread, "steps": chosen.steps}
-    todo = list(parts(chosen.out, chosen.device, chosen.preset, **sizes))
-    for line in work(todo, chosen.out, chosen.minutes):
+    each = max(1, 8 // chosen.parallel)
+    todo = list(parts(chosen.out, chosen.device, chosen.preset, **sizes, each=each))
+    for line in work(todo, chosen.out, chosen.minutes, chosen.parallel):
         print(json.dumps(line), flush=True)
 
 

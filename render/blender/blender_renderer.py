@@ -86,9 +86,17 @@ class BlenderRenderer(Closing):
         p = self.preset
         finish = f"denoise={p.denoise}" if p.denoise else "sampling=published"
         look = f"{p.width}x{p.height}x{p.samples} {finish} bounces={p.max_bounces}"
-        return (
+        key = (
             f"blender {self._program.key} v{PIXELS_VERSION} {look} assets={self._assets} device={self.device}"
         )
+        return f"{key} denoiser={self.device}" if self._denoises_on_card() else key
+
+    def _denoises_on_card(self) -> bool:
+        """Whether a graphics card denoises, which gives other bytes than the CPU; a card is asked, no CPU."""
+        if self.preset.denoise is None or self.device == "cpu":
+            return False
+        with self._lock:
+            return self._pool.denoiser() == self.device
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
         return [picture for picture, _ in self.render_timed(zs)]

@@ -62,6 +62,7 @@ class Pool:
     def __init__(self, settings: Settings, program: Program, limits: Limits, size: int) -> None:
         self.settings, self.program, self.limits, self.size = settings, program, limits, size
         self.workers: list[Worker] = []
+        self.denoises_on: str | None = None  # known once a process has started
         self.owner = os.getpid()
         self._end = weakref.finalize(self, _stop_all, self.workers, self.owner)
 
@@ -76,6 +77,11 @@ class Pool:
         """The names of the processors that the device stands for; starts a process if none runs."""
         self.device()
         return self.workers[0].device_names
+
+    def denoiser(self) -> str:
+        """The device that denoises, "" if none does; starts a process if none runs."""
+        self.device()
+        return self.denoises_on or ""
 
     def process_ids(self) -> list[int]:
         return [worker.process.pid for worker in self.workers]
@@ -161,6 +167,12 @@ class Pool:
             )  # no later process may choose another
         if worker.device != self.settings.device:
             failures.append(f"a process chose device {worker.device}, another one {self.settings.device}")
+            self.drop(worker)
+            return False
+        if self.denoises_on is None:
+            self.denoises_on = worker.denoiser  # nor denoise elsewhere: the bytes would be others
+        if worker.denoiser != self.denoises_on:
+            failures.append(f"a process denoises on {worker.denoiser}, another one on {self.denoises_on}")
             self.drop(worker)
             return False
         return True

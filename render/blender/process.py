@@ -67,6 +67,7 @@ class Worker:
         self.settled_bytes = 0  # its maximum during the first SETTLED_AFTER pictures
         self.device = ""
         self.device_names: tuple[str, ...] = ()
+        self.denoiser = ""
         with contextlib.suppress(Closed):  # detected again when the answer is read
             write_frame(self.request_fd, settings.header())
 
@@ -95,6 +96,7 @@ class Worker:
             )
         self.device = str(header["device"])
         self.device_names = tuple(map(str, listed(header["device_names"], "device_names")))
+        self.denoiser = str(header["denoiser"])
 
     def ask(self, scene: Scene) -> None:
         """Send a scene; `take` reads its picture."""

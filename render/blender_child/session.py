@@ -26,9 +26,15 @@ class Session:
         self.device_names = there[self.device]
         self.stage = Stage(settings)
         take_device(self.stage.scene, self.device)
+        self.denoiser = take_denoiser(self.stage.scene, self.device)
 
     def greeting(self) -> Header:
-        return {"ready": bpy.app.version_string, "device": self.device, "device_names": self.device_names}
+        return {
+            "ready": bpy.app.version_string,
+            "device": self.device,
+            "device_names": self.device_names,
+            "denoiser": self.denoiser,
+        }
 
     def answer(self, request: Header) -> tuple[Header, tuple[bytes, ...]]:
         """One scene's pixels and mask, and the CPU seconds that all threads spent on them; or its .blend file."""
@@ -76,6 +82,20 @@ def take_device(scene: bpy.types.Scene, kind: str) -> None:
     for device in preferences.devices:
         device.use = device.type == kind.upper()
     scene.cycles.device = "GPU"
+
+
+def take_denoiser(scene: bpy.types.Scene, kind: str) -> str:
+    """Denoise on the card that renders if it can, else on the CPU; returns the device that does it, or "".
+
+    Asked for a card that cannot, Cycles takes the CPU and says nothing, and the two give other bytes: so it is asked
+    for only where OpenImageDenoise supports a card that Cycles uses, and a renderer's key names what was taken.
+    """
+    if not scene.cycles.use_denoising:
+        return ""
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    is_on_card = kind != "cpu" and bool(preferences.has_oidn_gpu_devices())
+    scene.cycles.denoising_use_gpu = is_on_card
+    return kind if is_on_card else "cpu"
 
 
 def to_srgb(linear: NDArray[np.float32]) -> Bytes:

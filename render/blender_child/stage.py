@@ -236,7 +236,7 @@ def set_up_sampling(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> N
         cycles.denoising_input_passes = "RGB_ALBEDO_NORMAL"
         cycles.denoising_prefilter = "FAST"
         cycles.denoising_quality = preset.denoise.upper()
-        cycles.denoising_use_gpu = False
+        cycles.denoising_use_gpu = False  # until a device is chosen (session.take_denoiser)
 
 
 def _take_denoiser(cycles: bpy.types.CyclesRenderSettings, preset: Preset) -> None:

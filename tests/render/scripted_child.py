@@ -46,7 +46,9 @@ def main() -> None:
                 write_fd, {"refused": f"device {settings['device']!r} does not exist on this machine"}
             )
             return
-    write_frame(write_fd, {"ready": metadata.version("bpy"), "device": device, "device_names": []})
+    write_frame(
+        write_fd, {"ready": metadata.version("bpy"), "device": device, "device_names": [], "denoiser": ""}
+    )
     while True:
         request, _ = read_frame(read_fd)
         act(next_word(), request, size, write_fd)

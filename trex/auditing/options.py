@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator
 
 from trex.foundation.options import Option, Options
-from trex.query.verb_options import Endpoint, MaxRequests, Model, Processes, TrustRemoteCode, World
+from trex.query.verb_options import Device, Endpoint, MaxRequests, Model, Processes, TrustRemoteCode, World
 
 MAX_SCENES = 1_000_000
 MAX_PROBED = 1000
@@ -86,6 +86,7 @@ class AuditOptions(Options):
     endpoint: Endpoint = None
     max_requests: MaxRequests = None
     trust_remote_code: TrustRemoteCode = False
+    device: Device = "auto"
     processes: Processes = None
     bank: Annotated[Path | None, Option("The folder of the banks.")] = None
     out: Annotated[Path | None, Option("The folder to write to; runs/audit-MODEL if not given.")] = None

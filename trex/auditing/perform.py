@@ -157,8 +157,9 @@ def work_of(options: AuditOptions) -> Work:
     model = open_model(options.model, about_model(options))
     settings = audit_settings(model, prior, options)
     folder = options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
+    bank, processes = options.bank, options.processes
     return Work(
-        model, settings, prior, folder, options.bank, options.processes, options.probed, options.fresh
+        model, settings, prior, folder, bank, processes, options.probed, options.fresh, options.device
     )
 
 

@@ -71,6 +71,7 @@ class Work:
     processes: int | None = None
     probed: int = 0
     fresh: int = 0
+    device: str = "auto"
 
     @property
     def asker(self) -> Asker:
@@ -117,14 +118,14 @@ class Opened(Closing):
     def bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
         work = self.work
-        return bank_of(work.prior, render_section(work.settings.look, work.processes), work.bank)
+        return bank_of(work.prior, render_section(work.settings.look, work.processes, work.device), work.bank)
 
     @cached_property
     def renderer(self) -> CachedRenderer:
         """The renderer at the deciding look, which keeps its pictures in the folder."""
         self._close_bank()
         work = self.work
-        section = render_section(work.settings.deciding, work.processes)
+        section = render_section(work.settings.deciding, work.processes, work.device)
         inner = open_renderer(section, work.prior.vocabulary, work.processes)
         return CachedRenderer(inner, work.folder / PICTURES)
 

@@ -91,9 +91,9 @@ def validated(model: type[M], table: Table, source: str) -> M:
         raise InputError(f"{source}: {'; '.join(problems[:PROBLEMS])}{more}") from error
 
 
-def render_section(preset: str, processes: int | None = None) -> RenderSection:
-    """The section of a look and a number of processes; InputError if that number is impossible."""
-    return validated(RenderSection, {"preset": preset, "processes": processes}, "render")
+def render_section(preset: str, processes: int | None = None, device: str = "auto") -> RenderSection:
+    """The section of a look, a number of processes and a device; InputError if one of them is impossible."""
+    return validated(RenderSection, {"preset": preset, "processes": processes, "device": device}, "render")
 
 
 def overridden(table: Table, overrides: Sequence[str]) -> Table:
