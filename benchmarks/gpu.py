@@ -36,15 +36,16 @@ def gpu() -> None:
 
 
 def repeats(device: str, look: str) -> None:
-    """The share of scenes that have the same bytes in another process."""
+    """The share of scenes that have the same bytes in another process, and by how much the others differ."""
     scenes, pictures = prior_scenes(COMPARED), []
     for _ in range(2):
         with BlenderRenderer(look, device, processes=1) as renderer:
-            pictures.append([picture.pixels.tobytes() for picture in renderer.render(scenes)])
-    same = [one == other for one, other in zip(*pictures, strict=True)]
-    show(
-        f"gpu.{device}.repeats.{look}", float(np.mean(same)), "of pictures, the same bytes in another process"
-    )
+            pictures.append(np.array([picture.pixels.astype(int) for picture in renderer.render(scenes)]))
+    apart = np.abs(pictures[0] - pictures[1])
+    same = float((apart.max(axis=(1, 2, 3)) == 0).mean())
+    show(f"gpu.{device}.repeats.{look}", same, "of pictures, the same bytes in another process")
+    show(f"gpu.{device}.apart.{look}", float(apart.mean()), "of 255, from another process's pictures")
+    show(f"gpu.{device}.apart_most.{look}", int(apart.max()), "of 255, the most of any channel")
 
 
 def per_second(device: str, look: str) -> None:

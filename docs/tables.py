@@ -25,7 +25,7 @@ from trex.render.presets import ANALYTIC, ANALYTIC_SIZE, PRESETS
 from trex.worlds.costs import CPU_S
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
-CARD = Path(__file__).resolve().parent.parent / "reproduce" / "measured" / "gpu_h100.jsonl"
+CARD = Path(__file__).resolve().parent.parent / "reproduce" / "measured" / "gpu_h200.jsonl"
 TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 TYPES = {
     "integer": "whole number",
@@ -110,11 +110,11 @@ def presets(before: str) -> str:
         denoiser = DENOISERS[preset.denoise]
         samples = f"{preset.samples} sample{'s' if preset.samples > 1 else ''}"
         picture = f"{preset.width}×{preset.height}, {samples}, {denoiser}"
-        card = figures.get(f"gpu.cuda.per_s.{preset.name}.8")
+        card = max((figures.get(f"gpu.cuda.per_s.{preset.name}.{n}", 0.0) for n in (1, 4, 8)), default=0.0)
         rows.append((f"`{preset.name}`", picture, seconds(preset.name), f"{card:.2g}" if card else "–"))
     width, height = ANALYTIC_SIZE
     rows.append((f"`{ANALYTIC}`", f"{width}×{height}, shaded without Blender", seconds(ANALYTIC), "–"))
-    return table(("preset", "picture", "CPU seconds", "an H100, pictures a second"), rows)
+    return table(("preset", "picture", "CPU seconds", "an H200, pictures a second"), rows)
 
 
 def seconds(preset: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.documents.tools import ROOT
 from trex.worlds.costs import CPU_S
 
-CARD = ROOT / "reproduce" / "measured" / "gpu_h100.jsonl"
+CARD = ROOT / "reproduce" / "measured" / "gpu_h200.jsonl"
 STYLE = """
 .card { fill: #ffffff } .box { fill: #eef3f3; stroke: #7c9a99 }
 .line { stroke: #5b6b6b; fill: none; stroke-width: 1.6 } .arrow { fill: #5b6b6b }
@@ -164,13 +164,13 @@ def intervals() -> str:
 
 
 def gpu() -> str:
-    """Pictures a second of a core and of an H100, as they were measured."""
+    """Pictures a second of a core and of an H200, as they were measured."""
     figures = {item["name"]: item["value"] for item in map(json.loads, CARD.read_text().splitlines())}
     names = ["sketch", "fast", "coarse", "sharp", "reference", "clevr"]
     bars = (
         ("one CPU core", [1 / CPU_S[name] for name in names], "#9aa5b1"),
-        ("H100, one process", [figures[f"gpu.cuda.per_s.{name}.1"] for name in names], "#4c9f70"),
-        ("H100, eight processes", [figures[f"gpu.cuda.per_s.{name}.8"] for name in names], "#1b6b43"),
+        ("H200, one process", [figures[f"gpu.cuda.per_s.{name}.1"] for name in names], "#4c9f70"),
+        ("H200, four processes", [figures.get(f"gpu.cuda.per_s.{name}.4", 0.0) for name in names], "#1b6b43"),
     )
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "trex", "font.family": "sans-serif"}):
@@ -178,7 +178,9 @@ def gpu() -> str:
         for place, (label, values, color) in enumerate(bars):
             at = [index + 0.27 * (place - 1) for index in range(len(names))]
             drawn = axes.bar(at, values, 0.25, label=label, color=color)
-            axes.bar_label(drawn, [f"{value:.2g}" for value in values], padding=2, fontsize=8)
+            axes.bar_label(
+                drawn, [f"{value:.2g}" if value else "" for value in values], padding=2, fontsize=8
+            )
         axes.set_yscale("log")
         axes.set_ylim(0.004, 300)
         axes.set_xticks(range(len(names)), names)

@@ -32,7 +32,8 @@ LARGEST_FARM, MAX_THREADS = 256, 1024  # limits on one renderer's processes, and
 class BlenderRenderer(Closing):
     """Renders scenes by Blender in `processes` processes of `threads` threads each, started on first use.
 
-    The same scene gives the same bytes whatever was rendered before, in any process, with any number of threads.
+    On a CPU the same scene gives the same bytes whatever was rendered before, in any process, with any number of
+    threads. Two pictures of a graphics card differ by a few of 255 gray levels (docs/how-to/gpu.md).
     Raises InputError, before any render, for settings or scenes that cannot be rendered; RenderError if a scene
     fails in `limits.attempts` attempts.
     """

@@ -46,9 +46,9 @@ def main() -> None:
                 write_fd, {"refused": f"device {settings['device']!r} does not exist on this machine"}
             )
             return
-    write_frame(
-        write_fd, {"ready": metadata.version("bpy"), "device": device, "device_names": [], "denoiser": ""}
-    )
+    denoiser = next_word("TREX_TEST_DENOISERS") if "TREX_TEST_DENOISERS" in os.environ else "cpu"
+    ready = {"ready": metadata.version("bpy"), "device": device, "device_names": [], "denoiser": denoiser}
+    write_frame(write_fd, ready)
     while True:
         request, _ = read_frame(read_fd)
         act(next_word(), request, size, write_fd)

@@ -309,6 +309,19 @@ def test_a_gpu_gives_the_same_masks_and_nearly_the_same_pixels(unbroken: list[Pi
         assert np.abs(picture.pixels.astype(int) - other.pixels).mean() < 3.0
 
 
+@pytest.mark.gpu
+def test_a_gpu_repeats_a_picture_within_a_few_gray_levels() -> None:
+    pictures = []
+    for _ in range(2):
+        with BlenderRenderer("fast", "auto") as blender:
+            if blender.device == "cpu":
+                pytest.skip("Cycles finds no GPU on this machine")
+            pictures.append(blender.render(prior_scenes(3)))
+    for picture, other in zip(*pictures, strict=True):
+        assert (picture.mask == other.mask).all()
+        assert np.abs(picture.pixels.astype(int) - other.pixels).max() <= 4
+
+
 @pytest.mark.slow
 def test_a_mesh_that_changes_after_the_renderer_was_made_is_refused(tmp_path: Path) -> None:
     """Planted bug: pictures of the new mesh were kept under the old one's key."""

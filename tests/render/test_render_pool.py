@@ -285,6 +285,42 @@ def test_auto_is_decided_once(plan: Plan, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.process
+def test_pictures_denoised_on_a_card_have_a_key_of_their_own(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: a card and a CPU denoise to other bytes, which were kept under one key."""
+    plan("")
+    keys = {}
+    for denoiser in ("cuda", "cpu"):
+        for name, word in (("DEVICES", "cuda"), ("DENOISERS", denoiser)):
+            words = tmp_path / name
+            words.write_text(word)
+            monkeypatch.setenv(f"TREX_TEST_{name}", str(words))
+        with BlenderRenderer("draft", "cuda", timeout_s=60.0) as blender:
+            keys[denoiser] = blender.key
+    assert keys["cuda"] == keys["cpu"] + " denoiser=cuda" and keys["cpu"].endswith("device=cuda")
+    monkeypatch.delenv("TREX_TEST_DEVICES")
+    with BlenderRenderer("draft", "cpu", timeout_s=60.0) as blender:
+        assert blender.key.endswith("device=cpu")
+
+
+@pytest.mark.process
+def test_a_process_that_denoises_elsewhere_is_refused(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: a process that replaced another one denoised on the CPU, as Cycles does in silence."""
+    denoisers = tmp_path / "denoisers"
+    denoisers.write_text("cuda cpu cpu cpu cpu")
+    monkeypatch.setenv("TREX_TEST_DENOISERS", str(denoisers))
+    plan("well killed")
+    with (
+        BlenderRenderer("draft", "cpu", timeout_s=60.0) as blender,
+        pytest.raises(RenderError, match="denoises on cpu, another one on cuda"),
+    ):
+        blender.render(SCENES[:2])
+
+
+@pytest.mark.process
 def test_a_start_that_the_system_refuses_leaves_nothing_behind(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

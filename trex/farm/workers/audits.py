@@ -49,7 +49,9 @@ def run_audit(board: TaskBoard, job: str, run: Path, watcher: Watcher) -> None:
     options, settings = audit_options(read_queued(run).text, run), _settings(run)
     prior = bank_world(options.world)
     model = Elsewhere(settings.model)
-    work = Work(model, settings, prior, run, options.bank, None, options.probed, options.fresh)
+    work = Work(
+        model, settings, prior, run, options.bank, None, options.probed, options.fresh, options.device
+    )
     crew = FarmCrew(board, job, run)
 
     def progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
