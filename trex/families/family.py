@@ -117,11 +117,13 @@ class Family:
     def sample(self, n: int, seed: int = 0) -> list[Scene]:
         """n fresh scenes of the prior in which the family's conditions hold, whatever the model says to them.
 
-        InputError if the family does not come from `Run.families`, or if so few prior scenes meet the conditions that
+        InputError if the family does not come from `Run.families` of CLEVR's scenes, or if so few prior scenes meet the conditions that
         TRIES of them for each wanted one do not do.
         """
         if self.prior is None:
-            raise InputError("only families of a run have a prior; use trex.open_run(RUN).families")
+            raise InputError(
+                "only families of a run of CLEVR's scenes draw fresh ones; use trex.open_run(RUN).families"
+            )
         rng, found = np.random.default_rng(seed), list[Scene]()
         for _ in range(TRIES * n):
             if len(found) == n:

@@ -17,7 +17,7 @@ from trex.families.cases import EACH, MOST_CONDITIONS
 from trex.families.discover import LEAST_EVENTS
 from trex.families.family import Family, Judged, Share
 from trex.families.pattern import Pattern
-from trex.families.rules import find_rules, matches
+from trex.families.rules import find_rules, gain, matches, needed
 from trex.families.symptom import Symptom
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.scenes.conditions import Bools, Condition
@@ -55,7 +55,7 @@ def value_families(
     """
     even = np.arange(len(prior.fails)) % 2 == 0
     tries = [_families(conditions, prior, found, half, symptom, noun) for half in (even, ~even)]
-    best = max(tries, key=_worth)
+    best = max(tries, key=lambda families: _worth(families, conditions, prior))
     return sorted(best, key=lambda family: (family.is_tentative, -family.size))
 
 
@@ -115,11 +115,16 @@ def _share(fails: Bools) -> Share:
     return Share(count / n if n else 0.0, *clopper_pearson(count, n, EACH))
 
 
-def _worth(families: Sequence[Family]) -> tuple[int, int, float]:
-    """How many hits the confirmed families hold, and all; how far the first one's shares are apart."""
-    first = families[0].judged if families else None
-    return (
-        sum(family.size for family in families if family.is_established),
-        sum(family.size for family in families),
-        first.inside.low - first.outside.high if first else 0.0,
-    )
+def _worth(
+    families: Sequence[Family], conditions: Sequence[Condition], prior: PriorDraws
+) -> tuple[float, int]:
+    """What the confirmed families gain in all prior draws beyond the cost of their conditions; hits of all families."""
+    n, events, cost = len(prior.fails), int(prior.fails.sum()), needed(len(conditions))
+    total = 0.0
+    for family in families:
+        if family.is_established:
+            columns = [conditions.index(each) for each in family.pattern.conditions]
+            inside = prior.holds[:, columns].all(axis=1)
+            failed = int((inside & prior.fails).sum())
+            total += gain(failed, int(inside.sum()), events, n) - cost * len(columns)
+    return total, sum(family.size for family in families)
