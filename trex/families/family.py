@@ -117,8 +117,8 @@ class Family:
     def sample(self, n: int, seed: int = 0) -> list[Scene]:
         """n fresh scenes of the prior in which the family's conditions hold, whatever the model says to them.
 
-        InputError if the family does not come from `Run.families` of CLEVR's scenes, or if so few prior scenes meet the conditions that
-        TRIES of them for each wanted one do not do.
+        InputError if the family does not come from `Run.families` of CLEVR's scenes, or if so few prior scenes meet the
+        conditions that TRIES of them for each wanted one do not do.
         """
         if self.prior is None:
             raise InputError(
