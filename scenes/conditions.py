@@ -1,5 +1,7 @@
 """The vocabulary of patterns: conditions on an object and its surroundings, on a scene, and on a question.
 
+Conditions on the named values of a world of the user's own (`trex.worlds.own.conditions`) are of part "value".
+
 A condition is data: what must be true of a unit, and for a relation of some other object that has it. Audits and
 repairs search for rules of these conditions; what a search finds is described by them too.
 """
@@ -40,7 +42,7 @@ CROWDS = (5, 6, 7, 8, 9, 10)  # numbers of objects
 COUNTS = tuple(range(2, 11))  # true answers that a rule may name, "at least"
 FULLY, PARTLY, MOSTLY = "in full view", "partly hidden", "mostly hidden"
 MIN_FULLY, MIN_PARTLY = 0.9, 0.5  # visible share; a sliver less than the whole does not count as hidden
-Part = Literal["noun", "seen", "where", "scene", "question"]
+Part = Literal["noun", "seen", "where", "scene", "question", "value"]
 Level = Literal["object", "scene", "question"]
 Bools = NDArray[np.bool_]
 Known = Mapping[str, str | float]  # facts by name
@@ -287,8 +289,22 @@ def noun_words(conditions: Iterable[Condition]) -> str:
 
 def part_words(conditions: Iterable[Condition], part: Part) -> list[str]:
     """The words of all conditions of one part, joined; no words if there are none."""
-    words = [condition.words for condition in conditions if condition.part == part]
+    mine = [condition for condition in conditions if condition.part == part]
+    words = value_words(mine) if part == "value" else [condition.words for condition in mine]
     return [" and ".join(words)] if words else []
+
+
+def value_words(conditions: Sequence[Condition]) -> list[str]:
+    """The words of conditions on values; of two on one number "tilt is between 10 and 20"."""
+    words: dict[str, str] = {}
+    for condition in conditions:
+        (term,) = condition.terms
+        others = [each.terms[0] for each in conditions if each.terms[0].name == term.name]
+        low, high = max(each.low for each in others), min(each.high for each in others)
+        is_between = term.word is None and math.isfinite(low) and math.isfinite(high)
+        name = condition.words.rpartition(" is ")[0]
+        words[term.name] = f"{name} is between {low:.12g} and {high:.12g}" if is_between else condition.words
+    return list(words.values())
 
 
 def object_rows(facts: Facts, conditions: Sequence[Condition]) -> Bools:

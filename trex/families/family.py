@@ -10,7 +10,20 @@ from functools import cached_property
 import numpy as np
 
 from trex.families.pattern import Pattern, clause_words, description
-from trex.families.symptom import DECIDES, NO_NUMBER, NO_WORD, OTHER, PHANTOM, RESPONSIBLE, SOUGHT, Symptom
+from trex.families.symptom import (
+    ANSWERED,
+    DECIDES,
+    MISTAKEN,
+    NO_NUMBER,
+    NO_WORD,
+    OF_VALUES,
+    OTHER,
+    PHANTOM,
+    REACHED,
+    RESPONSIBLE,
+    SOUGHT,
+    Symptom,
+)
 from trex.foundation.errors import InputError
 from trex.foundation.percent import percent, percent_span
 from trex.foundation.words import capitalized, counted, with_article
@@ -33,7 +46,13 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Noun
 
-NAMING = (*ATTRIBUTE_KINDS, PHANTOM, "too few", "too many")  # symptoms whose sentence may name one value
+NAMING = (
+    *ATTRIBUTE_KINDS,
+    PHANTOM,
+    ANSWERED.what,
+    "too few",
+    "too many",
+)  # symptoms whose sentence may name one value
 CLEAR = 0.8  # share of a family's failures from which on the most frequent value stands for all
 SCENES = Noun("scene", "scenes")
 TRIES = 200  # prior scenes for each wanted one
@@ -98,11 +117,13 @@ class Family:
     def sample(self, n: int, seed: int = 0) -> list[Scene]:
         """n fresh scenes of the prior in which the family's conditions hold, whatever the model says to them.
 
-        InputError if the family does not come from `Run.families`, or if so few prior scenes meet the conditions that
-        TRIES of them for each wanted one do not do.
+        InputError if the family does not come from `Run.families` of CLEVR's scenes, or if so few prior scenes meet the
+        conditions that TRIES of them for each wanted one do not do.
         """
         if self.prior is None:
-            raise InputError("only families of a run have a prior; use trex.open_run(RUN).families")
+            raise InputError(
+                "only families of a run of CLEVR's scenes draw fresh ones; use trex.open_run(RUN).families"
+            )
         rng, found = np.random.default_rng(seed), list[Scene]()
         for _ in range(TRIES * n):
             if len(found) == n:
@@ -130,10 +151,15 @@ class Family:
     def words(self) -> str:
         """The failure as a sentence: "The model misses a small object where it is at the back."
 
-        Conditions that a search's scenes suggest, but that nothing shows to matter, are left to `evidence`.
+        Conditions that a search's scenes suggest, but that nothing shows to matter, are left to `evidence`; of named
+        values, it is said that they are not confirmed.
         """
         if self.symptom == SOUGHT:
             return f"{self.noun.many} close to each other"
+        if self.is_tentative:
+            (where,) = part_words(self.pattern.around, "value")
+            found = counted(self.size, f"{self.noun.one} found", f"{self.noun.many} found")
+            return f"In {found}, {where}; other random {self.noun.many} do not confirm that this matters."
         return _sentence(self.stated)
 
     @property
@@ -150,6 +176,11 @@ class Family:
         return self.says_when and (self.is_clear or (self.judged is not None and self.judged.is_confirmed))
 
     @property
+    def is_tentative(self) -> bool:
+        """Whether it is one of named values whose conditions other random pictures do not confirm."""
+        return self.symptom in OF_VALUES and not self.is_established
+
+    @property
     def is_traced(self) -> bool:
         """Whether it says what the model does wrong, rather than which latents are near each other."""
         return self.symptom != SOUGHT
@@ -163,6 +194,11 @@ class Family:
             return (
                 f"When it does so is not known: the scenes of {counted(self.clusters, 'start')} share nothing that "
                 "sets them apart from random ones."
+            )
+        if self.symptom in OF_VALUES and self.judged:
+            return (
+                f"Of other random {self.noun.many} where this holds, the model does so in {self.judged.inside}; "
+                f"elsewhere, in {self.judged.outside}."
             )
         if self.judged and self.judged.is_confirmed:
             return (
@@ -272,6 +308,7 @@ def clear_value(values: Iterable[str]) -> str:
 def _sentence(family: Family) -> str:
     """A sentence that can be checked: "The model reads a metal cylinder as a cube where it is at the back."."""
     symptom, around = family.symptom, part_words(family.pattern.around, "scene")
+    around += [f"where {words}" for words in part_words(family.pattern.around, "value")]
     if symptom.level == "question":
         subject = _wrong_answer(family)
     elif symptom.level == "scene":
@@ -288,6 +325,10 @@ def _sentence(family: Family) -> str:
 def _of_scene(symptom: Symptom, value: str) -> str:
     if symptom.what == PHANTOM:
         return f"the model sees {with_article(value) if value else 'an object'} that is not there"
+    if symptom in OF_VALUES:
+        answers = f"says “{value}”" if value else "gives an answer that was searched for"
+        does = {MISTAKEN: "is wrong", ANSWERED: answers, REACHED: "meets the target"}
+        return f"the model {does[symptom]}"
     return f"the model confuses {symptom.what}"
 
 

@@ -8,7 +8,8 @@ others. Hits are of one cluster if
 
 Statistics count a cluster once. The order of the hits and that of a scene's objects do not matter.
 
-Vectors have no objects, so their families are those of neighbors: vectors of one origin at most 1 apart, or alike.
+Vectors have no objects. If their coordinates have no names either (`values`), their families are those of neighbors:
+vectors of one origin at most 1 apart, or alike.
 """
 
 from __future__ import annotations
@@ -92,26 +93,27 @@ def group(
     sources: Sequence[Hashable],
     origins: Sequence[Hashable],
     noun: Noun,
-    known: Sequence[Family] = (),
+    known: Sequence[Family] | None = None,
 ) -> Families:
     """The families and clusters of hits.
 
-    Of each hit: its latent, the chain or prior draw that it comes from, and where that chain started. Of scenes, the
-    families are those that are `known`, of which no hit is in two; vectors are grouped here.
+    Of each hit: its latent, the chain or prior draw that it comes from, and where that chain started. The families are
+    those that are `known`, of which no hit is in two; without these, vectors are grouped here.
     """
     clusters = clusters_of(zs, origins)
-    if zs and form_of(zs[0]) is VECTORS:
-        known = _of_vectors(zs, origins, noun)
-    numbers = [NO_FAMILY] * len(zs)
+    if known is None:
+        known = _of_vectors(zs, origins, noun) if zs and form_of(zs[0]) is VECTORS else ()
+    return with_families(Families((NO_FAMILY,) * len(zs), clusters, _numbered(sources)), known)
+
+
+def with_families(families: Families, known: Sequence[Family]) -> Families:
+    """The same hits in these families."""
+    numbers = [NO_FAMILY] * len(families.numbers)
     for number, family in enumerate(known, start=1):
         for place in family.members:
             numbers[place] = number
-    return Families(
-        tuple(numbers),
-        clusters,
-        _numbered(sources),
-        tuple(replace(family, number=number) for number, family in enumerate(known, start=1)),
-    )
+    named = tuple(replace(family, number=number) for number, family in enumerate(known, start=1))
+    return replace(families, numbers=tuple(numbers), known=named)
 
 
 def with_rates(

@@ -11,10 +11,12 @@ from trex.scenes.conditions import Condition, noun_words, part_words
 if TYPE_CHECKING:
     import networkx as nx
 
+AROUND = ("scene", "question", "value")  # parts of conditions that are on no object
+
 
 @dataclass(frozen=True)
 class Pattern:
-    """The conditions on each of a few objects, and those on the scene or the question; without any, it fits all.
+    """The conditions on each of a few objects, and those on scene, question or values; without any, it fits all.
 
     A condition with a relation stands for an edge to a further object; further objects may coincide.
     """
@@ -26,7 +28,7 @@ class Pattern:
     def of(conditions: Iterable[Condition]) -> Pattern:
         """The pattern of a rule: one object, if any of its conditions is on one."""
         chosen = tuple(conditions)
-        mine = tuple(condition for condition in chosen if condition.part not in ("scene", "question"))
+        mine = tuple(condition for condition in chosen if condition.part not in AROUND)
         return Pattern(
             (mine,) if mine else (), tuple(condition for condition in chosen if condition not in mine)
         )
@@ -71,7 +73,7 @@ def object_words(conditions: Iterable[Condition]) -> str:
 
 def description(conditions: Sequence[Condition]) -> str:
     """What conditions say of an object: "a small object that touches another object"; "" without any on one."""
-    mine = [condition for condition in conditions if condition.part not in ("scene", "question")]
+    mine = [condition for condition in conditions if condition.part not in AROUND]
     return object_words(mine) if mine else ""
 
 

@@ -42,6 +42,13 @@ class Symptom:
 SOUGHT = Symptom("scene", "")  # the model gives the answer that a search is for
 # Without the object the model is right, or gives another answer: which is known if it is not known what it misreads.
 RESPONSIBLE, DECIDES = Symptom("object", "responsible"), Symptom("object", "decides")
+# In a world of named values: the model is wrong, gives the answer that a search is for, or meets its target otherwise.
+MISTAKEN, ANSWERED, REACHED = (
+    Symptom("scene", "wrong"),
+    Symptom("scene", "answer"),
+    Symptom("scene", "target"),
+)
+OF_VALUES = (MISTAKEN, ANSWERED, REACHED)
 
 
 @dataclass(frozen=True)

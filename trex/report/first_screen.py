@@ -78,13 +78,14 @@ def first_screen(
     `holds` are those of the scenes that the page shows first; `explanations` are by the explained picture.
     """
     traced = [family for family in results.families.known if family.is_traced]
+    sure = [family for family in traced if not family.is_tentative]
     found = headline(manifest, results)
     return FirstScreen(
-        what=traced[0].words if traced else found,
+        what=sure[0].words if sure else found,
         evidence=tuple(
-            filter(None, [_sure(manifest, results), *_evidence(results, traced, traces, explanations)])
+            filter(None, [_sure(manifest, results), *_evidence(results, sure, traces, explanations)])
         ),
-        also=_also(traced, len(results.found)),
+        also=_also([family for family in traced if family not in sure[:1]], len(results.found)),
         how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many))}.",
         how_far=holds.sentence() if results.found else "",
         then=_then(manifest, results, run),
@@ -133,13 +134,13 @@ def _evidence(
         return []
     first, families = traced[0], results.families
     n = len(results.found)
-    texts = [f"It does so in {first.size} of the {n} scenes."] if first.size < n else []
+    texts = [f"It does so in {first.size} of the {n} {first.noun.many}."] if first.size < n else []
     texts.append(first.evidence)
     if first.often:
         texts.append(_often(*first.often, first.size))
     texts += _left_out(results, traces, explanations)
     if n > 1 and families.cluster_count < n:
-        texts.append(_starts(families, n))
+        texts.append(_starts(families, n, first.noun.many))
     return texts
 
 
@@ -170,14 +171,14 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
     return [f"Another object has a part in it: without it the model is right in {right} of {n} scenes."]
 
 
-def _starts(families: Families, n: int) -> str:
-    return f"The {n} scenes come from {counted(families.cluster_count, 'independent start')}."
+def _starts(families: Families, n: int, many: str) -> str:
+    return f"The {n} {many} come from {counted(families.cluster_count, 'independent start')}."
 
 
-def _also(traced: Sequence[Family], n: int) -> tuple[str, ...]:
+def _also(others: Sequence[Family], n: int) -> tuple[str, ...]:
     """The other families, with how many of the hits they hold."""
-    texts = [f"{family.words} ({family.size} of {n})" for family in traced[1 : 1 + ALSO]]
-    more = len(traced) - 1 - ALSO
+    texts = [f"{family.words} ({family.size} of {n})" for family in others[:ALSO]]
+    more = len(others) - ALSO
     return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
 
 

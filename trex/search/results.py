@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trex.families.family import Family
-from trex.families.lineage import Families, distinct_words, group, with_rates
+from trex.families.lineage import Families, distinct_words, group, with_families, with_rates
 from trex.foundation.errors import RunError
 from trex.inference.statistics.control import control_words
 from trex.inference.statistics.gate import LEAST_SCENES
@@ -23,6 +23,7 @@ from trex.search.hits import Hits
 from trex.search.judging.caveats import no_answer_remarks, renderer_checks, spread_remarks
 from trex.search.judging.endings import corrected, related
 from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
+from trex.search.judging.value_families import families_by_value, specs_of_run
 from trex.search.sampling.calibration import LookCalibration
 from trex.search.sampling.decisions import (
     attempt_of,
@@ -34,7 +35,7 @@ from trex.search.sampling.decisions import (
 from trex.search.sampling.prior_plan import counted_sample, first_sample, prior_sample, second_look
 from trex.search.sampling.prior_sample import PriorSample
 from trex.worlds.kernels import SURROGATE
-from trex.worlds.latents import Latent, identity
+from trex.worlds.latents import VECTORS, Latent, identity
 
 NO_CONTROL = (
     "No positive control could be run: for an easier level set of known mass (about 1%) at least 100 prior draws "
@@ -185,13 +186,18 @@ def _families(
     """The families of the hits, with their rates, by the sample that the chains start from and the counted one."""
     searched, sample = samples
     world, zs = manifest.world, [hit.record.z for hit in scenes]
+    sources, origins = _lineage(manifest, scenes, searched)
+    if specs_of_run(manifest):
+        alone = group(zs, sources, origins, world.noun, ())
+        by_value = families_by_value(manifest, scenes, alone.clusters, origins, sample, found.lost)
+        return with_families(alone, by_value)
     prior, selection = sample.counted
     draws = [
         (draw.z, manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost)
         for draw in prior
     ]
     return with_rates(
-        group(zs, *_lineage(manifest, scenes, searched), world.noun, known),
+        group(zs, sources, origins, world.noun, None if world.form is VECTORS else known),
         zs,
         draws,
         (selection, sample.how_often.level),

@@ -46,7 +46,7 @@ class Member(NamedTuple):
     origin: int
 
 
-def grouped(members: Sequence[Member], noun: Noun = SCENE, known: Sequence[Family] = ()) -> Families:
+def grouped(members: Sequence[Member], noun: Noun = SCENE, known: Sequence[Family] | None = None) -> Families:
     zs, sources, origins = zip(*members, strict=True) if members else ((), (), ())
     return group(zs, sources, origins, noun, known)
 
@@ -112,6 +112,7 @@ def test_vectors_of_one_chain_are_joined_step_by_step_and_others_are_not() -> No
     members = [Member(z, ("chain", 0), 3) for z in steps] + [Member(far, ("chain", 1), 4)]
     found = grouped(members, Noun("digit", "digits"))
     assert found.numbers == (1, 1, 1, 1, 1, 2) and found.known[0].words == "digits close to each other"
+    assert grouped(members, Noun("digit", "digits"), ()).known == (), "those that are known take their place"
 
 
 def test_variations_of_one_scene_are_never_counted_as_findings() -> None:

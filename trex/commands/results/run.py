@@ -114,7 +114,10 @@ class Run:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """What the model does wrong in the hits, and when; `families[0].sample(20)` draws fresh scenes like them."""
+        """What the model does wrong in the hits, and when; `families[0].sample(20)` draws fresh scenes like them.
+
+        In a world of your own whose values have names, they say for which values the model fails.
+        """
         from trex.worlds.shipped.clevr_plan import make_prior
 
         known, manifest = self.results.families.known, self.manifest
