@@ -16,6 +16,7 @@ from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemot
 from trex.runs.place import RUNS
 
 if TYPE_CHECKING:
+    from trex.explain.changes import ChangedHit
     from trex.explain.explain_picture import PictureExplained
     from trex.explain.explain_run import ExplainedHits
     from trex.explain.explanation import Explanation
@@ -75,6 +76,29 @@ class ExplainedRun:
 
 
 @dataclass(frozen=True)
+class ExplainedChanges:
+    """The explained hits of a run in a world of the user's own, and its report."""
+
+    done: tuple[ChangedHit, ...]
+    report: Path
+
+    def document(self) -> object:
+        hits = [
+            {"hit": each.hit.record.picture, "responsible": each.responsible, "compared": each.compared}
+            | {"is_exact": each.is_exact, "changes": [asdict(change) for change in each.changes]}
+            for each in self.done
+        ]
+        return {"is_exact": not self.fault(), "hits": hits, "report": str(self.report)}
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.done), f"report: {self.report}"])
+
+    def fault(self) -> str:
+        """Why the effects mean nothing, "" if they do."""
+        return "" if all(each.is_exact for each in self.done) else "a control is not exact, see above"
+
+
+@dataclass(frozen=True)
 class ExplainedAnswer:
     """The explained answer about one picture, and the folder with its page."""
 
@@ -97,10 +121,12 @@ class ExplainedAnswer:
         return "" if self.explained.control_difference == 0.0 else "the control is not exact, see above"
 
 
-def explain(options: ExplainCommand, session: Session) -> ExplainedRun | ExplainedAnswer:
+def explain(options: ExplainCommand, session: Session) -> ExplainedRun | ExplainedChanges | ExplainedAnswer:
     """Report which object is responsible for each hit: leave out each in turn and render the scene again.
 
     An object is responsible for a wrong answer if the model is right without it.
+
+    In a world of your own, its edits take the place of objects.
 
     With --dataset, --image and --question, explain the answer on a real picture instead: its scene is rendered again.
 
@@ -118,11 +144,13 @@ def explain(options: ExplainCommand, session: Session) -> ExplainedRun | Explain
         options.refuse(["flip_renders"], why)
     if options.nuisances == 0:
         options.refuse(["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
-    from trex.commands.results.explaining import explain_with_report
+    from trex.commands.results.explaining import changes_with_report, explain_with_report
     from trex.commands.shell.trust import trust_runs
 
     if options.trust:
         trust_runs([options.run])
+    if (changed := changes_with_report(options.run, options, session.display, options.processes)) is not None:
+        return ExplainedChanges(*changed)
     done, report = explain_with_report(
         options.run,
         options,

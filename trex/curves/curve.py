@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trex.curves.doses import QUANTITIES, Quantity
+from trex.curves.doses import QUANTITIES, Quantity, value_quantity
 from trex.explain.explanation import AnyScene
 from trex.foundation.fields import Number
 from trex.foundation.percent import whole_percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.dose_response import HALF, Threshold, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.pages.notebook_html import block_html
 
 Event = Literal[
     "wrong", "level set"
@@ -52,9 +53,12 @@ class Point:
 
 @dataclass(frozen=True)
 class CurveScene:
-    """A scene, the index of its misread object, and a point for each dose: None where it does not reach it."""
+    """A scene, the index of its misread object, and a point for each dose: None where it does not reach it.
 
-    scene: AnyScene
+    A picture of a world of the user's own has no scene, and the index -1.
+    """
+
+    scene: AnyScene | None
     index: int
     points: tuple[Point | None, ...]
 
@@ -63,7 +67,8 @@ class CurveScene:
 class Curve:
     """How often the model is wrong (or the scene in the level set) at each dose of a quantity; doses ascend.
 
-    Every scene is seen at every dose that it reaches, under `draws` noise draws, the same at each dose.
+    Every scene is seen at every dose that it reaches, under `draws` noise draws, the same at each dose. In a world of
+    the user's own, `over` is a named value, which lies in the `range`.
     """
 
     over: str
@@ -73,11 +78,14 @@ class Curve:
     draws: int = 1
     preset: str = ""
     family: int = 0  # 0: all hits
+    range: tuple[Number, Number] | None = None
     format: Literal[1] = 1
 
     @property
     def quantity(self) -> Quantity:
-        return QUANTITIES[self.over]
+        return (
+            QUANTITIES[self.over] if self.range is None else value_quantity(self.over, self.doses, self.range)
+        )
 
     @property
     def name(self) -> str:
@@ -147,6 +155,14 @@ class Curve:
     def __repr__(self) -> str:
         n, k = counted(len(self.scenes), "scene"), counted(len(self.doses), "dose")
         return f"<Curve over {self.over}, {n}, {k}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """What it says, the figure and the doses, for notebooks."""
+        from trex.curves.figure import figure
+        from trex.curves.tables import dose_table
+
+        parts = [figure(self), str(dose_table(self).html(f"Doses of {self.over}"))]
+        return block_html(self.headline, self.details, parts, counted(len(self.scenes), "scene"))
 
     def outside(self, dose: int) -> int:
         """How many scenes break the prior's rules at this dose (its place)."""

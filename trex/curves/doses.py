@@ -210,3 +210,9 @@ QUANTITIES = {
         ),
     )
 }  # fmt: skip
+
+
+def value_quantity(name: str, doses: tuple[float, ...], ends: tuple[float, float]) -> Quantity:
+    """A named value of a world of the user's own as a quantity; no scene is made from it."""
+    place = f"{name.replace('{', '{{').replace('}', '}}')} {{}}"
+    return Quantity(name, name, ".3g", place, doses, *ends, lambda *_: [])

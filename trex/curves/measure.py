@@ -127,7 +127,7 @@ def _is_torn(folder: RunFolder) -> bool:
 
 def _asks_the_same(known: Curve, wanted: Curve, subjects: Sequence[Subject]) -> bool:
     """Whether a stored curve is the wanted one of these scenes."""
-    of = [Subject(scene.scene, scene.index) for scene in known.scenes]
+    of = [Subject(scene.scene, scene.index) for scene in known.scenes if scene.scene is not None]
     return replace(known, scenes=()) == wanted and of == list(subjects)
 
 

@@ -13,7 +13,13 @@ NAMES = f"{', '.join(list(QUANTITIES)[:-1])} or {list(QUANTITIES)[-1]}"
 class CurveOptions(Options):
     """The options of a dose curve."""
 
-    over: Annotated[str, Option(f"What is turned up and down: {NAMES}.", metavar="QUANTITY")] = "visible"
+    over: Annotated[
+        str,
+        Option(
+            f"What is turned up and down: {NAMES}; in a world of your own, the name of a number.",
+            metavar="QUANTITY",
+        ),
+    ] = "visible"
     family: Annotated[
         int | None, Option("Only the hits of this family of the report.", metavar="N", low=1)
     ] = None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
 from trex.curves.curve import Curve, CurveScene
 from trex.curves.doses import QUANTITIES
 from trex.foundation.codec import Codec
@@ -10,47 +14,67 @@ from trex.runs.folder import RunFolder
 from trex.scenes.vocabulary import Vocabulary
 
 FOLDER = "curves"
+LONGEST = 200  # characters of a file name that no file system refuses
 CODEC = Codec(Curve)
+
+
+def file_name(name: str) -> str:
+    """The file of the curve of this name, which may hold any characters: none of them leads out of the folder."""
+    quoted = quote(name, safe=" ")
+    is_plain = len(quoted) < LONGEST and quoted.strip(".")
+    return f"{quoted if is_plain else sha256(name.encode()).hexdigest()}.json"
 
 
 def read_curve(folder: RunFolder, name: str) -> Curve | None:
     """The curve of this name, None if there is none; RunError if it is damaged."""
-
-    def check(found: Curve) -> None:
-        check_parts(found, folder.manifest.vocabulary)
-        if found.name != name:
-            raise ValueError(f"it is curve {found.name!r:.60}")
-
-    path = folder.path / FOLDER / f"{name}.json"
-    remedy = f"delete it, then: trex curve {folder.path} --over {name.partition('-')[0]}"
-    return CODEC.read(path, remedy, check, inside=folder.path)
+    return _read(folder, folder.path / FOLDER / file_name(name))
 
 
 def read_curves(folder: RunFolder) -> list[Curve]:
-    """All curves of a run, by name; RunError names a damaged file."""
-    names = sorted(path.stem for path in (folder.path / FOLDER).glob("*.json"))
-    return [found for name in names if (found := read_curve(folder, name)) is not None]
+    """All curves of a run, by file name; RunError names a damaged file."""
+    paths = sorted((folder.path / FOLDER).glob("*.json"))
+    return [found for path in paths if (found := _read(folder, path)) is not None]
+
+
+def _read(folder: RunFolder, path: Path) -> Curve | None:
+    def check(found: Curve) -> None:
+        check_parts(found, folder.manifest.vocabulary)
+        if file_name(found.name) != path.name:
+            raise ValueError(f"it is curve {found.name!r:.60}")
+
+    over = path.stem.partition("-")[0]
+    return CODEC.read(
+        path, f"delete it, then: trex curve {folder.path} --over {over}", check, inside=folder.path
+    )
 
 
 def write_curve(folder: RunFolder, curve: Curve) -> None:
     """Keep a curve in the run's folder, in place of an earlier one of its name."""
     make_folder(folder.path / FOLDER)
-    write_atomic(folder.path / FOLDER / f"{curve.name}.json", CODEC.text(curve).encode())
+    write_atomic(folder.path / FOLDER / file_name(curve.name), CODEC.text(curve).encode())
 
 
 def check_parts(curve: Curve, vocabulary: Vocabulary) -> None:
     """ValueError if the parts of a stored curve contradict each other, or a scene has a shape that the run lacks."""
-    if curve.over not in QUANTITIES:
-        raise ValueError(f"there is no quantity {curve.over!r:.40}")
     if not curve.doses or list(curve.doses) != sorted(set(curve.doses)):
         raise ValueError("its doses do not ascend")
     for scene in curve.scenes:
-        _check_scene(scene, len(curve.doses), vocabulary)
+        if len(scene.points) != len(curve.doses):
+            raise ValueError(f"a scene has {len(scene.points)} points for {len(curve.doses)} doses")
+    if curve.range is not None:
+        low, high = curve.range
+        if not low <= curve.doses[0] <= curve.doses[-1] <= high or low == high:
+            raise ValueError(f"its doses do not lie in its range {low:g} to {high:g}")
+        return
+    if curve.over not in QUANTITIES:
+        raise ValueError(f"there is no quantity {curve.over!r:.40}")
+    for scene in curve.scenes:
+        _check_scene(scene, vocabulary)
 
 
-def _check_scene(scene: CurveScene, n_doses: int, vocabulary: Vocabulary) -> None:
-    if len(scene.points) != n_doses:
-        raise ValueError(f"a scene has {len(scene.points)} points for {n_doses} doses")
+def _check_scene(scene: CurveScene, vocabulary: Vocabulary) -> None:
+    if scene.scene is None:
+        raise ValueError("it lacks a scene")
     if not 0 <= scene.index < len(scene.scene.objects):
         raise ValueError(f"object {scene.index} is not in its scene")
     for item in scene.scene.objects:

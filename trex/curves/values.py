@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
 from trex.curves.curve import Curve, CurveScene, Event, Point
-from trex.curves.doses import Quantity
 from trex.curves.options import CurveOptions
+from trex.curves.stored import write_curve
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.progress import Progress
 from trex.query.target import leaves_answer_open
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
-from trex.scenes.scene import Scene
 from trex.search.hit import Hit
 from trex.search.results import read_results
 from trex.worlds.own.values import Spec
@@ -28,28 +25,16 @@ DOSES = 9  # by default, over the value's range
 OTHER = ("family", "draws", "object")  # options that need objects, noise or families
 
 
-@dataclass(frozen=True, repr=False)
-class ValueCurve(Curve):
-    """A curve over a named value between `low` and `high`."""
-
-    low: float = 0.0
-    high: float = 1.0
-
-    @property
-    def quantity(self) -> Quantity:
-        """The value as a quantity."""
-        name = self.over
-        place = f"{name.replace('{', '{{').replace('}', '}}')} {{}}"
-        return Quantity(name, name, ".3g", place, self.doses, self.low, self.high, lambda *_: [])
-
-
 def value_curve(
     folder: RunFolder,
     options: CurveOptions,
     opened: Callable[[], AbstractContextManager[OpenWorld]],
     progress: Progress,
-) -> ValueCurve:
-    """The curve over the most confident hits; InputError if the world has no number of this name."""
+) -> Curve:
+    """The curve over the most confident hits, kept in the run's folder; InputError if no number has this name.
+
+    It is measured anew each time: a picture of such a world is not kept.
+    """
     options.refuse(OTHER, "the value of a world of your own has no objects, noise or families; drop it")
     with opened() as world:
         kind = world.plan.world
@@ -63,7 +48,9 @@ def value_curve(
         found = read_results(folder.manifest, run_draws(folder)).found[: options.scenes]
         if not found:
             raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
-        return _measured(world, kind, numbers[options.over], found, options, progress)
+        curve = _measured(world, kind, numbers[options.over], found, options, progress)
+    write_curve(folder, curve)
+    return curve
 
 
 def _measured(
@@ -73,7 +60,7 @@ def _measured(
     found: Sequence[Hit],
     options: CurveOptions,
     progress: Progress,
-) -> ValueCurve:
+) -> Curve:
     doses = _doses(spec, options)
     is_torn = leaves_answer_open(world.plan.query.target, world.plan.question, world.plan.bound.labels)
     event: Event = "level set" if is_torn or not any(hit.is_wrong for hit in found) else "wrong"
@@ -91,9 +78,9 @@ def _measured(
             is_event = is_wrong if event == "wrong" else target.is_hit(scored.log_probs)
             sure = target.confidence(scored.log_probs)
             points.append(Point(dose, float(bool(is_event)), sure, answer, truth or "", True))
-        scenes.append(CurveScene(cast(Scene, hit.record.z), -1, tuple(points)))
+        scenes.append(CurveScene(None, -1, tuple(points)))
     progress("hits changed", len(found), len(found))
-    return ValueCurve(spec.name, doses, tuple(scenes), event, low=spec.low, high=spec.high)
+    return Curve(spec.name, doses, tuple(scenes), event, range=(spec.low, spec.high))
 
 
 def _doses(spec: Spec, options: CurveOptions) -> tuple[float, ...]:

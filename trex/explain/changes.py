@@ -1,15 +1,21 @@
-"""What explains a hit of a world of the user's own: its values changed one at a time, drawn and scored again."""
+"""What explains a hit of a world of the user's own: its values changed one at a time, drawn and scored again.
+
+`changes.json` in the run's folder keeps the changes of each hit, by its picture.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from trex.explain.compared import Compared, compared, is_right
+from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
+from trex.foundation.fields import Number
 from trex.foundation.progress import Progress
 from trex.inference.types import Floats
 from trex.pages.notebook_html import block_html
@@ -29,6 +35,7 @@ HAPPENS: Mapping[Compared, str] = {
     "level set": "the picture leaves the level set",
 }
 HEADS = ("change", "effect", "model", "truth")
+FILE = "changes.json"
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Change:
 
     name: str
     answer: str
-    effect: float
+    effect: Number
     truth: str | None
     explains: bool
 
@@ -84,23 +91,56 @@ class ChangedHit:
         return f"<ChangedHit {self.hit.origin}: {self.sentences[1]}>"
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, *self._table.text("  ")])
+        return "\n".join([*self.sentences, *self.table.text("  ")])
 
     def _repr_html_(self) -> str:
         """The sentences and the effect of each change, for notebooks."""
         first, *others = self.sentences
-        return block_html(first, others, [str(self._table.html("Each change"))], self.hit.origin)
+        return block_html(first, others, [str(self.table.html("Each change"))], self.hit.origin)
 
     @property
-    def _table(self) -> Table[tuple[str, ...]]:
+    def table(self) -> Table[tuple[str, ...]]:
         rows = [(each.name, f"{each.effect:+.3f}", each.answer, each.truth or "–") for each in self.changes]
         return table_of("Each change", HEADS, rows)
+
+
+@dataclass(frozen=True)
+class StoredChanges:
+    """What a run's folder keeps of a hit: its picture, and the parts of `ChangedHit`."""
+
+    picture: str
+    changes: tuple[Change, ...]
+    compared: Compared
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class AllChanges:
+    """Those of all explained hits."""
+
+    hits: tuple[StoredChanges, ...]
+    format: Literal[1] = 1
+
+
+CODEC = Codec(AllChanges)
+
+
+def read_changes(folder: RunFolder, found: Sequence[Hit]) -> list[ChangedHit]:
+    """The explained ones of these hits, in their order; RunError if the file is damaged."""
+    remedy = f"delete it, then: trex explain {folder.path}"
+    stored = CODEC.read(folder.path / FILE, remedy, inside=folder.path)
+    known = {each.picture: each for each in stored.hits} if stored else {}
+    return [
+        ChangedHit(hit, kept.changes, kept.compared, kept.is_exact)
+        for hit in found
+        if (kept := known.get(hit.record.picture)) is not None
+    ]
 
 
 def explain_changes(
     folder: RunFolder, top: int, opened: Callable[[], AbstractContextManager[OpenWorld]], progress: Progress
 ) -> tuple[ChangedHit, ...]:
-    """The most confident hits of a run, each changed in all ways that its world knows.
+    """The most confident hits of a run, each changed in all ways that its world knows; kept in the run's folder.
 
     RunError if the run has no hits, or if its world has no edits.
     """
@@ -116,7 +156,11 @@ def explain_changes(
             progress("hits explained", number, len(found))
             done.append(_changed(world, kind, hit))
         progress("hits explained", len(found), len(found))
-        return tuple(done)
+    kept = tuple(
+        StoredChanges(each.hit.record.picture, each.changes, each.compared, each.is_exact) for each in done
+    )
+    folder.write(FILE, CODEC.text(AllChanges(kept)))
+    return tuple(done)
 
 
 def _changed(world: OpenWorld, kind: OwnVectors, hit: Hit) -> ChangedHit:

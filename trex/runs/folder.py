@@ -27,7 +27,8 @@ from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest, sealed
 from trex.runs.own_code import load_target
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
-from trex.worlds.latents import SCENES, Latent
+from trex.worlds.latents import SCENES, VECTORS, Latent
+from trex.worlds.registry import is_shipped
 from trex.worlds.world import World
 
 QUERY = "query.toml"
@@ -172,6 +173,11 @@ def check_scenes(folder: RunFolder) -> None:
             f"{folder.path} is a run of {kind.name!r}, whose {kind.noun.many} have no objects; give a run of "
             "generator 'clevr', which has scenes"
         )
+
+
+def is_of_own_world(manifest: Manifest) -> bool:
+    """Whether a run's world is a vector world that does not ship with trex; loads no code."""
+    return manifest.world.form is VECTORS and not is_shipped(manifest.query.generator.name)
 
 
 def seal_in(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,12 @@ from scipy.stats import chisquare, kstest
 
 import trex
 from tests.running.runs import leave_draws, seal_draws
+from trex.curves.stored import file_name, read_curves
+from trex.explain.changes import read_changes
 from trex.export.netcdf import write_netcdf
 from trex.foundation import extensions
 from trex.inference.targets.kind import TargetRequest
+from trex.runs.folder import open_run
 from trex.scenes.scene import Scene
 from trex.worlds.own.values import latent_at, own_edits, specs_of, values_at
 
@@ -85,8 +89,42 @@ def test_a_world_of_functions_is_searched_judged_and_explained(tmp_path: Path) -
     assert "gray" in found._repr_html_() and len(repr(found)) < 300
     curve = run.curve(over="gray", scenes=3, at=[0.1, 0.3, 0.52, 0.58, 0.9], progress=False)
     assert curve.means == [0, 0, 1, 1, 0], "wrong between one half, where the model says light, and 0.6"
+    assert curve._repr_html_().count("<svg") == 1
     with pytest.raises(trex.InputError, match=r"quantity 'size' is not known \(gray, unused"):
         run.curve(over="size", progress=False)
+    page = run.report().read_text()
+    assert "One value changed at a time" in page and curve.headline in page
+    with open_run(run.path, for_writing=False) as folder:
+        assert read_curves(folder) == [curve]
+        (again, *_) = read_changes(folder, run.results.found)
+        assert (again.changes, again.sentences) == (found.changes, found.sentences)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["../../out", "..", "a/b", "", "x" * 300, "two words", "ä-1"])
+def test_a_curve_over_a_value_of_any_name_stays_in_its_folder(name: str) -> None:
+    """Planted bug: the value's name was the file's."""
+    file = file_name(name)
+    assert Path(file).name == file and file not in (".json", "..json") and len(file) < 255
+    assert file_name(name) == file != file_name(name + "'")
+
+
+def test_damaged_changes_and_curves_are_named_with_what_to_do(tmp_path: Path) -> None:
+    run = trex.find(world=world(), wrong=True, steps=5, out=tmp_path / "run", **ASKED)
+    run.explain(top=1, progress=False)
+    run.curve(over="gray", scenes=2, doses=3, progress=False)
+    for file, old, new in (
+        ("changes.json", '"compared":"truth"', '"compared":"mood"'),
+        ("curves/gray.json", '"range":[0.0,1.0]', '"range":[0.7,1.0]'),
+    ):
+        path = run.path / file
+        text = path.read_text()
+        squeezed = "".join(text.split())
+        assert old in squeezed
+        path.write_text(squeezed.replace(old, new))
+        with pytest.raises(trex.RunError, match=rf"{path.name} is damaged.*delete it, then: trex"):
+            run.report()
+        path.write_text(text)
+    assert run.report().is_file()
 
 
 def test_explanations_name_no_change_that_does_nothing_and_take_edits_of_ones_own(tmp_path: Path) -> None:
@@ -277,10 +315,26 @@ def test_a_query_file_names_them_by_module_once_it_is_trusted(
     assert done.returncode == 0, done.stderr
     again = trex_("report", "run")
     assert again.returncode == 0, again.stderr
+    explained = trex_("explain", "run", "--top", "2")
+    assert explained.returncode == 0, explained.stderr
+    # without a truth, a change explains a hit if the model answers otherwise: at 0.5 it says either
+    assert (
+        "Each change" not in explained.stderr
+        and "gray" in explained.stdout
+        and "report: run" in explained.stdout
+    )
+    refused = trex_("explain", "run", "--flip-depth", "2")
+    assert refused.returncode == 2 and "it needs objects" in refused.stderr
+    turned = trex_("curve", "run", "--over", "gray", "--at", "0.3", "--at", "0.95", "--scenes", "3", "--json")
+    assert turned.returncode == 0, turned.stderr
+    assert [row["share"] for row in json.loads(turned.stdout)["at"]] == [0, 1]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "One value changed at a time" in page and "Turned up and down, all else equal" in page
     (tmp_path / "run").rename(tmp_path / "moved")
     (tmp_path / "imported").unlink()
-    foreign = trex_("report", "moved")
-    assert foreign.returncode == 2 and "comes from elsewhere" in foreign.stderr, foreign.stderr
+    for words in (("report", "moved"), ("explain", "moved"), ("curve", "moved", "--over", "gray")):
+        foreign = trex_(*words)
+        assert foreign.returncode == 2 and "comes from elsewhere" in foreign.stderr, foreign.stderr
     assert not (tmp_path / "imported").exists(), "a run folder from elsewhere imports nothing"
 
 

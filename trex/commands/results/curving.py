@@ -7,13 +7,21 @@ from pathlib import Path
 from trex.curves.curve import Curve
 from trex.curves.measure import curve_of_run
 from trex.curves.options import CurveOptions
-from trex.finding.conclude import renew_report
+from trex.curves.values import value_curve
+from trex.finding.conclude import conclude_run, renew_report
 from trex.pages.display import Display
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import is_of_own_world, open_run
+from trex.runs.open_world import open_world
 
 
 def curve_with_report(
     path: Path, options: CurveOptions, display: Display, processes: int | None = None
 ) -> tuple[Curve, Path]:
-    """The curve and the report's path; see `curve_of_run`."""
+    """The curve and the report's path; see `curve_of_run`, and `value_curve` for worlds of the user's own."""
+    with open_run(path, for_writing=True) as folder:
+        if is_of_own_world(folder.manifest):
+            curve = value_curve(folder, options, lambda: open_world(folder, processes), display.show)
+            return curve, conclude_run(folder, run_draws(folder)).report
     made = curve_of_run(path, options, display.show, processes)
     return made, renew_report(path).report

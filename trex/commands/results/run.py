@@ -35,7 +35,6 @@ from trex.report.first_screen import first_screen
 from trex.runs import folder as run_folder
 from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.manifest import Manifest
-from trex.runs.open_world import open_world
 from trex.runs.record import Record
 from trex.scenes.graph import Facts, facts_of
 from trex.search.hit import Hit
@@ -44,8 +43,8 @@ from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.holds import Holds, holds_of
 from trex.trials.options import ConfirmOptions
-from trex.worlds.latents import VECTORS, Latent
-from trex.worlds.registry import WorldEntry, is_shipped, model_shown, world_named
+from trex.worlds.latents import Latent
+from trex.worlds.registry import WorldEntry, model_shown, world_named
 from trex.worlds.world import World
 
 if TYPE_CHECKING:
@@ -231,18 +230,13 @@ class Run:
         edits take the place of objects, and of the options only `top` applies. Raises RunError if there are no hits, or
         the run has neither scenes nor edits.
         """
-        from trex.commands.results.explaining import explain_with_report
-        from trex.explain.changes import explain_changes
+        from trex.commands.results.explaining import changes_with_report, explain_with_report
 
         options = ExplainOptions.checked(parts)
         self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            if self._is_own_world:
-                options.refuse(
-                    [name for name in ExplainOptions.model_fields if name != "top"], "it needs objects"
-                )
-                with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
-                    return explain_changes(folder, options.top, lambda: open_world(folder), display.show)
+            if (changed := changes_with_report(self.path, options, display, processes)) is not None:
+                return changed[0]
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
         return done.explanations
 
@@ -258,14 +252,10 @@ class Run:
         are no hits.
         """
         from trex.commands.results.curving import curve_with_report
-        from trex.curves.values import value_curve
 
         checked = CurveOptions.checked(options)
         self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            if self._is_own_world:
-                with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
-                    return value_curve(folder, checked, lambda: open_world(folder), display.show)
             made, _ = curve_with_report(self.path, checked, display, processes)
         return made
 
@@ -328,11 +318,6 @@ class Run:
     def model_shown(self) -> str:
         """The model's name for readers."""
         return model_shown(self.manifest.query, self.manifest.facts.model)
-
-    @property
-    def _is_own_world(self) -> bool:
-        """Whether the run's latents are vectors of a world whose code is loaded."""
-        return self.world is not None and self.world.form is VECTORS and not is_shipped(self.world.name)
 
     def _give_world(self) -> None:
         """Let the world's name mean the run's own again: a later world of that name may have taken its place."""
