@@ -94,10 +94,10 @@ class BlenderRenderer(Closing):
 
     def _denoises_on_card(self) -> bool:
         """Whether a graphics card denoises, which gives other bytes than the CPU; a card is asked, no CPU."""
-        if self.preset.denoise is None or self.device == "cpu":
+        if self.preset.denoise is None or (device := self.device) == "cpu":
             return False
         with self._lock:
-            return self._pool.denoiser() == self.device
+            return self._pool.denoiser() == device
 
     def render(self, zs: Sequence[Scene]) -> list[Picture]:
         return [picture for picture, _ in self.render_timed(zs)]
