@@ -115,10 +115,9 @@ def test_the_key_names_what_determines_the_pixels() -> None:
     keys = {
         BlenderRenderer("fast", "cpu").key,
         BlenderRenderer("draft", "cpu").key,
-        BlenderRenderer("fast", "cuda").key,
         BlenderRenderer("fast", "cpu", CLEVR.introduce(CONE)).key,
     }
-    assert len(keys) == 4
+    assert len(keys) == 3  # of a card: tests/render/test_render_pool.py
     assert (
         BlenderRenderer("fast", "cpu").key
         == BlenderRenderer("fast", "cpu", CLEVR.revoke("cube"), 2, threads=1).key

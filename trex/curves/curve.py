@@ -16,7 +16,6 @@ from trex.foundation.percent import whole_percent
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.dose_response import HALF, Threshold, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
-from trex.pages.notebook_html import block_html
 
 Event = Literal[
     "wrong", "level set"
@@ -155,14 +154,6 @@ class Curve:
     def __repr__(self) -> str:
         n, k = counted(len(self.scenes), "scene"), counted(len(self.doses), "dose")
         return f"<Curve over {self.over}, {n}, {k}: {self.headline}>"
-
-    def _repr_html_(self) -> str:
-        """What it says, the figure and the doses, for notebooks."""
-        from trex.curves.figure import figure
-        from trex.curves.tables import dose_table
-
-        parts = [figure(self), str(dose_table(self).html(f"Doses of {self.over}"))]
-        return block_html(self.headline, self.details, parts, counted(len(self.scenes), "scene"))
 
     def outside(self, dose: int) -> int:
         """How many scenes break the prior's rules at this dose (its place)."""

@@ -89,7 +89,6 @@ def test_a_world_of_functions_is_searched_judged_and_explained(tmp_path: Path) -
     assert "gray" in found._repr_html_() and len(repr(found)) < 300
     curve = run.curve(over="gray", scenes=3, at=[0.1, 0.3, 0.52, 0.58, 0.9], progress=False)
     assert curve.means == [0, 0, 1, 1, 0], "wrong between one half, where the model says light, and 0.6"
-    assert curve._repr_html_().count("<svg") == 1
     with pytest.raises(trex.InputError, match=r"quantity 'size' is not known \(gray, unused"):
         run.curve(over="size", progress=False)
     page = run.report().read_text()
