@@ -84,7 +84,7 @@ class ExplainedChanges:
 
     def document(self) -> object:
         hits = [
-            {"hit": each.hit.record.picture, "responsible": each.responsible, "compared": each.compared}
+            {"hit": each.hit.origin, "responsible": each.responsible, "compared": each.compared}
             | {"is_exact": each.is_exact, "changes": [asdict(change) for change in each.changes]}
             for each in self.done
         ]

@@ -1,6 +1,6 @@
 """What explains a hit of a world of the user's own: its values changed one at a time, drawn and scored again.
 
-`changes.json` in the run's folder keeps the changes of each hit, by its picture.
+`changes.json` in the run's folder keeps the changes of each hit, by its origin: hits may share a picture.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ class ChangedHit:
 
 @dataclass(frozen=True)
 class StoredChanges:
-    """What a run's folder keeps of a hit: its picture, and the parts of `ChangedHit`."""
+    """What a run's folder keeps of a hit: its origin, and the parts of `ChangedHit`."""
 
-    picture: str
+    origin: str
     changes: tuple[Change, ...]
     compared: Compared
     is_exact: bool
@@ -129,11 +129,11 @@ def read_changes(folder: RunFolder, found: Sequence[Hit]) -> list[ChangedHit]:
     """The explained ones of these hits, in their order; RunError if the file is damaged."""
     remedy = f"delete it, then: trex explain {folder.path}"
     stored = CODEC.read(folder.path / FILE, remedy, inside=folder.path)
-    known = {each.picture: each for each in stored.hits} if stored else {}
+    known = {each.origin: each for each in stored.hits} if stored else {}
     return [
         ChangedHit(hit, kept.changes, kept.compared, kept.is_exact)
         for hit in found
-        if (kept := known.get(hit.record.picture)) is not None
+        if (kept := known.get(hit.origin)) is not None
     ]
 
 
@@ -156,9 +156,7 @@ def explain_changes(
             progress("hits explained", number, len(found))
             done.append(_changed(world, kind, hit))
         progress("hits explained", len(found), len(found))
-    kept = tuple(
-        StoredChanges(each.hit.record.picture, each.changes, each.compared, each.is_exact) for each in done
-    )
+    kept = tuple(StoredChanges(each.hit.origin, each.changes, each.compared, each.is_exact) for each in done)
     folder.write(FILE, CODEC.text(AllChanges(kept)))
     return tuple(done)
 

@@ -107,6 +107,20 @@ def test_a_curve_over_a_value_of_any_name_stays_in_its_folder(name: str) -> None
     assert file_name(name) == file != file_name(name + "'")
 
 
+def test_hits_with_one_picture_keep_their_own_changes(tmp_path: Path) -> None:
+    """Planted bug: changes were kept by picture, so that hits which share one shared their changes too."""
+    dull = world(render=lambda values: np.full((4, 4), 0.57 if values["gray"] < 0.6 else 0.9))
+    run = trex.find(world=dull, wrong=True, steps=0, out=tmp_path / "run", **ASKED)
+    assert len(run.hits) > 5 and len({hit.record.picture for hit in run.hits}) == 1
+    found = run.explain(top=2, progress=False)
+    with open_run(run.path, for_writing=False) as folder:
+        kept = read_changes(folder, run.results.found)
+    assert [(each.hit.origin, each.changes) for each in kept] == [
+        (each.hit.origin, each.changes)  # type: ignore[union-attr]
+        for each in found
+    ]
+
+
 def test_damaged_changes_and_curves_are_named_with_what_to_do(tmp_path: Path) -> None:
     run = trex.find(world=world(), wrong=True, steps=5, out=tmp_path / "run", **ASKED)
     run.explain(top=1, progress=False)
