@@ -27,7 +27,7 @@ from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
 from trex.auditing.findings import counted_in, covered, findings, significant
 from trex.auditing.membership import memberships_of, situations
 from trex.auditing.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
-from trex.auditing.work import FRESH, SWEPT, TESTS, Opened, Work
+from trex.auditing.work import FRESH, SWEPT, TESTS, Here, Opened, Work
 from trex.bank.named import bank_world
 from trex.foundation.errors import InputError
 from trex.foundation.progress import silent
@@ -77,7 +77,7 @@ def compared(folder: Path, model: str, world: Path, bank_folder: Path | None) ->
     work = Work(open_model(model, None), settings, bank_world(world), folder, bank_folder)
     with Opened(work) as opened:
         bank = opened.bank
-        grouped = grouped_scenes(work, bank, read_lines(folder / SWEPT, EXAMINED), silent)
+        grouped = grouped_scenes(opened, read_lines(folder / SWEPT, EXAMINED), Here(opened), silent)
         fresh = examined_scenes(bank, work.total, read_lines(folder / FRESH, EXAMINED))
     failing = sum(bool(examined.mistakes) for _, examined in grouped.rows)
     common = {"model": settings.model, "scenes": work.total, "failing_scenes": failing, "fresh": len(fresh)}

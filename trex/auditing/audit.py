@@ -12,10 +12,11 @@ from typing import TypeVar
 from trex.auditing.by_kind import LookedFor, Row, by_question, looked_for
 from trex.auditing.compare import Fresh, in_fresh_scenes
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
+from trex.auditing.findings import Finding, HeldOut, counted_in, covered, findings, in_held_out, share_words
 from trex.auditing.leads import Hint, hints
 from trex.auditing.membership import ExaminedScene, memberships_of, situations
 from trex.auditing.probe import probe_shares
+from trex.auditing.rare.steps import judges_of, rare_training
 from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
@@ -71,6 +72,7 @@ class Audit:
     by_question: tuple[Row, ...]
     coverage: Proportion
     held_out: Sequence[tuple[Facts, Examined]]
+    failing: Mapping[int, tuple[Facts, Examined]]  # by number, the scenes that fail as a family says
     asker: Asker
     looked_for: LookedFor  # kinds of confident mistakes, and those that no held-out scene shows
     probes: Mapping[
@@ -81,11 +83,6 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit {self.folder}: {self.headline}>"
-
-    @property
-    def scenes(self) -> dict[int, Facts]:
-        """The held-out scenes, by number."""
-        return {examined.scene: facts for facts, examined in self.held_out}
 
     @property
     def confirmed(self) -> tuple[Finding, ...]:
@@ -126,6 +123,15 @@ class Grouped:
     def families(self) -> list[Family]:
         """The families."""
         return [held_out.family for held_out in self.results]
+
+    @property
+    def failing(self) -> dict[int, tuple[Facts, Examined]]:
+        """By number, the scenes that fail as a family says, those that were sought for one among them."""
+        return {
+            examined.scene: (facts, examined)
+            for result in self.results
+            for facts, examined, _ in result.failures
+        }
 
 
 def audit(work: Work, progress: Progress = silent, crew: Crew | None = None) -> Audit:
@@ -176,11 +182,11 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     work = opened.work
     folder, settings = work.folder, work.settings
     swept, *further = [_examined(sweep, folder, crew, progress) for sweep in work.sweeps]
-    grouped = grouped_scenes(work, opened.bank, swept, progress)
+    grouped = grouped_scenes(opened, swept, crew, progress)
     fresh = examined_scenes(opened.bank, work.total, further[0]) if further else []
     memberships = memberships_of(grouped.families, grouped.held_out)
     held_out = grouped.rows[settings.scenes :]
-    scenes = {examined.scene: facts.scene for facts, examined in held_out}
+    failing = grouped.failing
     tests = [
         Confirm(number, result.family, result.askable[: settings.tested])
         for number, result in enumerate(grouped.results)
@@ -189,7 +195,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     found = findings(grouped.results, tested, memberships, settings.severity)
     chosen = {finding.number: finding for finding in found if finding.is_confirmed}
     members = [
-        Probe(number, finding.family, [(row.scene, scenes[row.scene]) for row in finding.stayed])
+        Probe(number, finding.family, [(row.scene, failing[row.scene][0].scene) for row in finding.stayed])
         for number, finding in chosen.items()
     ]
     probes = _completed(folder / PROBES, PROBED, members, crew, partial(progress, "probes"))
@@ -200,6 +206,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
         tuple(by_question([examined for _, examined in grouped.rows])),
         covered(memberships, set(chosen)),
         held_out,
+        failing,
         work.asker,
         looked_for(held_out),
         {number: probe_shares([row for row in probes if row.family == number]) for number in chosen},
@@ -238,13 +245,18 @@ def examined_scenes(bank: Bank, first: int, examined: Sequence[Examined]) -> lis
     ]
 
 
-def grouped_scenes(work: Work, bank: Bank, swept: Sequence[Examined], progress: Progress) -> Grouped:
-    """The families of a finished sweep; a function of its lines alone."""
-    rows = examined_scenes(bank, 0, swept[: work.total])
+def grouped_scenes(opened: Opened, swept: Sequence[Examined], crew: Crew, progress: Progress) -> Grouped:
+    """The families of a finished sweep and of the scenes for rare failures, which are examined from where they end."""
+    work = opened.work
+    rows = examined_scenes(opened.bank, 0, swept[: work.total])
     scenes = situations(rows, work.asker)
     training, held_out = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
+    rare = rare_training(opened, training, crew, progress)
     progress("rules", 0, 1)
-    return Grouped(rows, training, held_out, in_held_out(discover(training, work.prior.vocabulary), held_out))
+    families = discover([*training, *rare], work.prior.vocabulary)
+    holds = [len(seen.inside) for seen in counted_in(families, held_out)]
+    judges = judges_of(opened, families, holds, crew, progress)
+    return Grouped(rows, training, held_out, in_held_out(families, held_out, judges))
 
 
 def _completed(

@@ -247,7 +247,7 @@ def opened_failure(folder: Path, failure: Failure) -> tuple[Scene, Program, Pict
 
 
 def _failure(finding: Finding, row: Tested, done: Audit, renderer_key: str) -> Failure:
-    swept = done.scenes[row.scene].scene
+    swept = done.failing[row.scene][0].scene
     scene = deciding_scene(swept)
     questions = done.asker.questions(swept, row.scene)
     program = next(each.program for each in questions if done.asker.words(each) == row.question)

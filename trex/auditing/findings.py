@@ -10,6 +10,7 @@ import numpy as np
 from trex.auditing.confirm import SHOWN
 from trex.auditing.membership import ExaminedScene, Memberships, mistakes_of
 from trex.auditing.records import Examined, Tested
+from trex.auditing.sought import Sought
 from trex.families.family import Family, clear_value
 from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.clustered import clustered_share
@@ -19,6 +20,9 @@ from trex.pages.notebook_html import block_html
 from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
+Judges = tuple[
+    Sought, Sequence[ExaminedScene]
+]  # of one family: random scenes that meet its conditions, and examined
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,8 +32,9 @@ class Finding:
     `holds`: the scenes in which its conditions hold for some unit; `fails`: those of them in which the model fails as
     the family says; `stays`: those of these that fail again at the deciding look, of those rendered there. `rate`:
     how often a scene of the prior holds a failure that stays; scenes that fail at the deciding look alone are not
-    counted. `survives`: of the mistakes of a few failing scenes, the mean share that stays
-    after each change of the scene, and the number of scenes.
+    counted. Of a rare family, `holds` is of random scenes that were drawn and not rendered, and `fails` also of those
+    that were rendered because its conditions hold. `survives`: of the mistakes of a few failing scenes, the mean share
+    that stays after each change of the scene, and the number of scenes.
     """
 
     number: int
@@ -74,6 +79,7 @@ class HeldOut:
     """A family in scenes that it was not made from: where its conditions hold, and which fail as its sentence says.
 
     `wider` counts all failures of its kind if the sentence names what units are taken for; None if it does not.
+    `sought`: the random scenes among these that were examined because the conditions hold.
     """
 
     family: Family
@@ -81,6 +87,7 @@ class HeldOut:
     outside: tuple[float, ...]  # and of the other units
     failures: tuple[tuple[Facts, Examined, list[int]], ...]  # each with its failing units
     wider: HeldOut | None = None
+    sought: Sought | None = None
 
     @property
     def p_value(self) -> float:
@@ -98,12 +105,40 @@ class HeldOut:
         return tuple(row for row in self.failures if mistakes_of(self.family, row[0].scene, row[1], row[2]))
 
 
-def in_held_out(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
+def in_held_out(
+    families: Sequence[Family], scenes: Sequence[ExaminedScene], judges: Mapping[int, Judges] | None = None
+) -> list[HeldOut]:
     """What becomes of families in scenes that their rules were not made from.
 
-    A sentence keeps the value that it names only if these scenes show it too (`named_alike`).
+    A sentence keeps the value that it names only if these scenes show it too (`named_alike`). `judges`, by the place of
+    a family: further scenes for it alone.
     """
-    return counted_in([named_alike(family, scenes) for family in families], scenes)
+    further = judges or {}
+    alone = [further[k][1] if k in further else () for k in range(len(families))]
+    named = [named_alike(family, [*scenes, *more]) for family, more in zip(families, alone, strict=True)]
+    return [
+        _with_judges(held_out, *further[k]) if k in further else held_out
+        for k, held_out in enumerate(counted_in(named, scenes))
+    ]
+
+
+def _with_judges(held_out: HeldOut, sought: Sought, scenes: Sequence[ExaminedScene]) -> HeldOut:
+    """The family in the scenes that were sought for it as well.
+
+    Of these, only the units that meet its conditions count: the others are in scenes that were not drawn for them.
+    """
+    (also,) = counted_in([held_out.family], scenes)
+    joined = _joined(held_out, also)
+    wider = None if held_out.wider is None or also.wider is None else _joined(held_out.wider, also.wider)
+    return replace(joined, wider=wider, sought=sought)
+
+
+def _joined(held_out: HeldOut, also: HeldOut) -> HeldOut:
+    return replace(
+        held_out,
+        inside=held_out.inside + also.inside,
+        failures=held_out.failures + also.failures,
+    )
 
 
 def named_alike(family: Family, scenes: Sequence[ExaminedScene]) -> Family:
@@ -197,19 +232,18 @@ def _finding(
         examined.scene for _, examined, _ in held_out.failures
     }  # an older audit has asked about others too
     rows = [row for row in rows if row.scene in failing]
-    stayed, n, scenes = [row for row in rows if row.stays], len(held_out.failures), len(memberships)
-    # Each factor at 97.5%, so that both hold together at 95% (Bonferroni).
-    fails, stays = clopper_pearson(n, scenes, 0.975), clopper_pearson(len(stayed), len(rows), 0.975)
-    share = len(stayed) / len(rows) if rows else 0.0
+    stayed = [row for row in rows if row.stays]
+    stays = Proportion(len(stayed), len(rows))
+    holds, rate, interval = _how_often(held_out, len(memberships), stays)
     return Finding(
         number=number,
         family=held_out.family,
         words=held_out.family.words,
-        holds=Proportion(len(held_out.inside), scenes),
-        fails=Proportion(n, len(held_out.inside)),
-        stays=Proportion(len(stayed), len(rows)),
-        rate=n / scenes * share if scenes else 0.0,
-        rate_interval=Interval(fails.low * stays.low, fails.high * stays.high),
+        holds=holds,
+        fails=Proportion(len(held_out.failures), len(held_out.inside)),
+        stays=stays,
+        rate=rate,
+        rate_interval=interval,
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
         severity=severity.get(held_out.family.symptom.what, 1.0),
         p_value=held_out.p_value,
@@ -218,6 +252,24 @@ def _finding(
         covers=covered(memberships, {number}),
         stayed=tuple(stayed),
     )
+
+
+def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Proportion, float, Interval]:
+    """How often the conditions hold; how often a scene of the prior holds a failure that stays, and its interval.
+
+    The interval is the product of those of the factors, each so wide that all hold together at 95% (Bonferroni).
+    """
+    failing, sought = len(held_out.failures), held_out.sought
+    if sought is None:
+        factors = [Proportion(failing, scenes, clopper_pearson(failing, scenes, 0.975))]
+        holds, level = Proportion(len(held_out.inside), scenes), 0.975
+    else:
+        level = 1.0 - 0.05 / 3.0
+        holds, n = sought.holds(level), len(held_out.inside)
+        factors = [holds, Proportion(failing, n, clopper_pearson(failing, n, level))]
+    factors.append(Proportion(stays.count, stays.of, clopper_pearson(stays.count, stays.of, level)))
+    low, high = (float(np.prod([factor.interval[end] for factor in factors])) for end in (0, 1))
+    return holds, float(np.prod([factor.value for factor in factors])), Interval(low, high)
 
 
 def more_than_elsewhere(inside: Sequence[float], outside: Sequence[float]) -> float:

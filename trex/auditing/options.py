@@ -13,6 +13,7 @@ from trex.query.verb_options import Device, Endpoint, MaxRequests, Model, Proces
 
 MAX_SCENES = 1_000_000
 MAX_PROBED = 1000
+MAX_RARE = 100_000
 
 
 def _sure(value: float) -> float:
@@ -39,6 +40,16 @@ class AuditOptions(Options):
     held_out: Annotated[
         int, Option("Further scenes, on which the rules are tested.", low=1, high=MAX_SCENES)
     ] = 1000
+    rare: Annotated[
+        int | None,
+        Option(
+            "Further scenes with rare combinations, to make rules from, and half as many near those that failed; a "
+            "quarter of --scenes if not given.",
+            metavar="N",
+            low=0,
+            high=MAX_RARE,
+        ),
+    ] = None
     questions: Annotated[int, Option("Questions about each scene.", low=1, high=500)] = 50
     preset: Annotated[str, Option("The preset of all scenes above.")] = "fast"
     confirm_preset: Annotated[

@@ -132,7 +132,7 @@ def verdict_words(row: SideBySide, models: tuple[str, str]) -> str:
 
 
 def _card(row: Tested, finding: Finding, done: Audit, renderer: CachedRenderer) -> Card:
-    facts, examined = next(each for each in done.held_out if each[1].scene == row.scene)
+    facts, examined = done.failing[row.scene]
     scene = deciding_scene(facts.scene)
     (picture,) = renderer.render([scene])
     failures = [each for each in failures_of(examined) if each.symptom.level == "object"]

@@ -19,9 +19,9 @@ from trex.auditing.leads import Lead, leads_words, write_leads
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
-from trex.auditing.records import Settings
+from trex.auditing.records import Settings, read_settings
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
-from trex.auditing.work import Crew, Work
+from trex.auditing.work import MANIFEST, Crew, Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
@@ -48,6 +48,7 @@ SWEEP_SHARE = 0.7  # of the budget
 MAX_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES = 100
+RARE_PART = 4  # of the scenes that rules are made from, so many for each further one with a rare combination
 PROBED = AuditOptions.model_fields["probed"].default
 
 
@@ -221,7 +222,16 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         severity=dict(map(_weight, options.weigh)),
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
+        rare=_rare(options),
     )
+
+
+def _rare(options: AuditOptions) -> int:
+    """The scenes with rare combinations; of a folder that holds an audit, as many as it has."""
+    if options.rare is not None:
+        return options.rare
+    known = read_settings(options.out / MANIFEST) if options.out and options.out.is_dir() else None
+    return options.scenes // RARE_PART if known is None else known.rare
 
 
 def _families(names: Sequence[str]) -> tuple[str, ...]:

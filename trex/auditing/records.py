@@ -34,7 +34,7 @@ class Settings:
     failures of each family are rendered again; `sure` is the probability from which a mistake is confident.
     `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
     `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
-    other.
+    other. `rare` scenes with rare combinations are examined as well, and half as many near those that failed.
     """
 
     model: str
@@ -52,6 +52,7 @@ class Settings:
     families: tuple[str, ...] = ()
     probe_probabilities: ProbeProbabilities = ()
     format: int = FORMAT  # of the folder; audits of before do not say it
+    rare: int = 0
 
 
 @dataclass(frozen=True)

@@ -199,12 +199,29 @@ class Examine:
 
     def do(self, opened: Opened, log: Rows[Examined]) -> None:
         """Render the scenes, or take them from the bank, and ask the model."""
-        scenes, asker = opened.bank.scenes(self.numbers), opened.work.asker
-        pictures = images(opened.bank.renderer.render(scenes))
+        members = zip(self.numbers, opened.bank.scenes(self.numbers), strict=True)
+        ExamineScenes(list(members)).do(opened, log)
+
+
+@dataclass(frozen=True)
+class ExamineScenes:
+    """Ask all questions about these scenes, none of which the log has; each with its number in the log."""
+
+    scenes: Sequence[tuple[int, Scene]]
+    codec: ClassVar[Codec[Examined]] = EXAMINED
+
+    def known(self, rows: Sequence[Examined]) -> list[Examined]:
+        """None."""
+        return []
+
+    def do(self, opened: Opened, log: Rows[Examined]) -> None:
+        """Render the scenes at the sweep's look, and ask the model."""
+        asker = opened.work.asker
+        pictures = images(opened.bank.renderer.render([scene for _, scene in self.scenes]))
         log.append(
             [
                 asker.examine(facts_of(scene, asker.vocabulary), image, number)
-                for scene, image, number in zip(scenes, pictures, self.numbers, strict=True)
+                for (number, scene), image in zip(self.scenes, pictures, strict=True)
             ]
         )
 

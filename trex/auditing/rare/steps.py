@@ -1,0 +1,135 @@
+"""The steps of an audit that look for rare failures, each from where its log ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from trex.auditing.findings import Judges
+from trex.auditing.membership import ExaminedScene, situations
+from trex.auditing.rare.choice import chosen_scenes
+from trex.auditing.rare.near import near_scenes
+from trex.auditing.records import EXAMINED, Examined
+from trex.auditing.sought import FEW, Member, Sought, sought_members
+from trex.auditing.work import Crew, ExamineScenes, Opened
+from trex.bank.bank import BATCH
+from trex.families.discover import discover
+from trex.families.family import Family
+from trex.foundation.codec import Codec
+from trex.foundation.progress import Progress
+from trex.scenes.graph import Facts, touching
+from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import Vocabulary
+from trex.trials.lines import Lines
+
+CHOSEN, CHOSEN_SCENES, NEAR, SOUGHT, JUDGED = (
+    f"rare-{name}.jsonl" for name in ("examined", "scenes", "near", "sought", "judged")
+)
+FIRST_CHOSEN, FIRST_NEAR = 1 << 42, 1 << 43  # numbers of scenes, for their questions: those of no bank
+FIRST_SOUGHT = 5_000_000  # members of the bank: no sweep has as many
+SOUGHT_IN = (
+    4  # random scenes for each held-out one, of which those that meet a rare family's conditions are sought
+)
+NEAR_SHARE = 2  # chosen scenes for each one near a failure
+
+
+@dataclass(frozen=True)
+class SoughtRow:
+    """The members of the bank that were sought for a family, of so many that were drawn."""
+
+    members: tuple[int, ...]
+    drawn: int
+    is_full: bool
+
+
+SCENES, SOUGHT_ROWS = Codec(Scene), Codec(SoughtRow)
+
+
+def rare_training(
+    opened: Opened, training: Sequence[ExaminedScene], crew: Crew, progress: Progress
+) -> list[ExaminedScene]:
+    """Further scenes that rules are made from: those with rare combinations, and those near failures; [] without."""
+    work, settings = opened.work, opened.work.settings
+    if not settings.rare:
+        return []
+    chosen = _chosen(work.folder / CHOSEN_SCENES, opened, progress)
+    vocabulary = work.prior.vocabulary
+    members = list(enumerate(chosen, start=FIRST_CHOSEN))
+    watched = partial(progress, "scenes with rare combinations")
+    further = situations(_examined(work.folder / CHOSEN, members, vocabulary, crew, watched), work.asker)
+    known = [*training, *further]
+    families = discover(known, vocabulary)
+    near = near_scenes(known, families, vocabulary, settings.seed, settings.rare // NEAR_SHARE)
+    members, watched = list(enumerate(near, start=FIRST_NEAR)), partial(progress, "scenes near failures")
+    rows = _examined(work.folder / NEAR, members, vocabulary, crew, watched)
+    return [*further, *situations(rows, work.asker)]
+
+
+def judges_of(
+    opened: Opened, families: Sequence[Family], holds: Sequence[int], crew: Crew, progress: Progress
+) -> dict[int, Judges]:
+    """By the place of each family whose conditions hold in fewer than FEW held-out scenes: further ones for it.
+
+    `holds`: in how many held-out scenes each one's conditions hold; what the model says decides nothing.
+    """
+    work, asker = opened.work, opened.work.asker
+    rare = [k for k, n in enumerate(holds) if n < FEW] if work.settings.rare else []
+    sought = _sought(work.folder / SOUGHT, opened, [families[k] for k in rare], progress)
+    members = [member for mine in sought for member in mine.members]
+    watched = partial(progress, "scenes of rare families")
+    rows = _examined(work.folder / JUDGED, members, work.prior.vocabulary, crew, watched)
+    found, at = dict[int, Judges](), 0
+    for k, mine in zip(rare, sought, strict=True):
+        found[k] = (mine, situations(rows[at : at + len(mine.members)], asker))
+        at += len(mine.members)
+    return found
+
+
+def _chosen(path: Path, opened: Opened, progress: Progress) -> list[Scene]:
+    """The scenes with rare combinations, drawn and chosen once."""
+    work, n = opened.work, opened.work.settings.rare
+    with Lines(path, SCENES) as log:
+        if len(log.values) < n:
+            log.append(chosen_scenes(work.prior, work.settings.seed, n, progress)[len(log.values) :])
+        return list(log.values)
+
+
+def _sought(path: Path, opened: Opened, families: Sequence[Family], progress: Progress) -> list[Sought]:
+    """The random scenes in which the conditions of these families hold, drawn once."""
+    work, bank = opened.work, opened.bank
+    numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + SOUGHT_IN * work.settings.held_out)
+    with Lines(path, SOUGHT_ROWS) as log:
+        if len(log.values) < len(families):
+            drawn = ((number, scene) for number in numbers for scene in bank.scenes([number]))
+            found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress)
+            rows = [SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full) for each in found]
+            log.append(rows[len(log.values) :])
+        return [
+            Sought(tuple(zip(row.members, bank.scenes(row.members), strict=True)), row.drawn, row.is_full)
+            for row in log.values
+        ]
+
+
+def _examined(
+    path: Path,
+    members: Sequence[Member],
+    vocabulary: Vocabulary,
+    crew: Crew,
+    progress: Callable[[int, int], None],
+) -> list[tuple[Facts, Examined]]:
+    """The rows of a log about these scenes, completed; a kill costs BATCH scenes at most."""
+    if not members:
+        return []
+    with Lines(path, EXAMINED) as log:
+        missing = members[len(log.values) :]
+        units = [ExamineScenes(missing[at : at + BATCH]) for at in range(0, len(missing), BATCH)]
+        progress(len(log.values), len(members))
+        for _ in crew.do(units, log):
+            progress(len(log.values), len(members))
+        rows = list(log.values)
+    return [
+        (Facts(scene, row.shares, row.hiders, touching(scene, vocabulary)), row)
+        for (_, scene), row in zip(members, rows, strict=True)
+    ]
