@@ -1,0 +1,178 @@
+"""Rare failures: which scenes are chosen, copied and sought, and that what is said of a rare family holds."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tests.trex.auditing.in_memory import FEW as SWEPT
+from tests.trex.auditing.in_memory import scenes, swept
+from tests.trex.auditing.planted_models import small_things_at_the_back_are_missed
+from tests.trex.auditing.test_findings import ROW, asked_again
+from tests.trex.auditing.test_probe import BACK, SMALL
+from trex.auditing.findings import HeldOut, counted_in, findings, in_held_out
+from trex.auditing.membership import situations
+from trex.auditing.rare.choice import chosen_scenes, rare_first
+from trex.auditing.rare.near import COPIES, SCENES, changed_copies, near_scenes, unheld
+from trex.auditing.sought import FEW, Sought, inverse_interval, sought_members
+from trex.families.discover import conditions_of
+from trex.families.family import Family
+from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
+from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.scenes.conditions import object_rows
+from trex.scenes.prior import ScenePrior
+from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
+from trex.scenes.vocabulary import CLEVR
+
+ALARM = 1e-5  # chance of a false alarm of each test
+OBJECT = conditions_of(CLEVR)["object"]
+
+
+@cache
+def tables() -> list[np.ndarray[tuple[int, int], np.dtype[np.bool_]]]:
+    """The conditions on the objects of random scenes."""
+    return [object_rows(facts, OBJECT) for facts in scenes(SWEPT)[0]]
+
+
+def shown(places: list[int]) -> set[tuple[int, ...]]:
+    """The combinations of three conditions that some object of these scenes shows."""
+    return {
+        held
+        for place in places
+        for row in tables()[place]
+        for held in combinations(np.flatnonzero(row).tolist(), 3)
+    }
+
+
+def test_chosen_scenes_show_more_combinations_than_random_ones() -> None:
+    """Planted bug: gains were not brought up to date, so that near doubles were chosen together."""
+    chosen, n = rare_first(tables(), 12), len(tables())
+    assert len(set(chosen)) == 12 and rare_first(tables(), 12) == chosen
+    assert len(shown(chosen)) > 1.15 * len(shown(list(range(12))))
+    assert sorted(rare_first(tables(), n + 1)) == list(range(n))
+
+
+def test_of_tables_with_one_rare_combination_each_the_one_that_adds_most_is_next() -> None:
+    """A second table of the same combination waits until each is shown; common combinations count for nothing."""
+    units = np.zeros((2000, 1, 7), dtype=np.bool_)
+    units[:, :, :3] = True  # in all
+    units[[10, 11], :, 3] = True
+    units[12, :, 4] = True
+    chosen = rare_first(list(units), 3)
+    assert chosen[:2] == [10, 12] and chosen[2] == 11
+
+
+def test_chosen_scenes_are_a_function_of_the_seed_and_never_crowded() -> None:
+    prior = ScenePrior(n_objects=(7, 10))
+    chosen = chosen_scenes(prior, 3, 2)
+    assert chosen == chosen_scenes(prior, 3, 2) != chosen_scenes(prior, 4, 2)
+    assert all(len(scene.objects) <= 8 for scene in chosen)
+
+
+def test_copies_change_one_thing_and_are_valid() -> None:
+    scene = scenes(SWEPT)[0][0].scene
+    copies = changed_copies(np.random.default_rng(0), scene, 1, CLEVR, COPIES)
+    assert len(set(copies)) == len(copies) == COPIES and scene not in copies
+    assert all(is_valid(copy, CLEVR) for copy in copies)
+    edited = [copy.objects[1].color for copy in copies if len(copy.objects) == len(scene.objects)]
+    assert len(set(edited)) == 8, "each other color is tried"
+    assert any(len(copy.objects) == len(scene.objects) - 1 for copy in copies), "another object is left out"
+    assert changed_copies(np.random.default_rng(0), scene, 1, CLEVR, 5) == copies[:5]
+
+
+def test_copies_are_made_of_failures_that_no_family_holds() -> None:
+    """Planted bug: failures within a family's conditions took the room of those without a family."""
+    item = swept(small_things_at_the_back_are_missed, n=SWEPT)
+    known = situations(item.training, item.asker)
+    starts = unheld(known, [])
+    kinds = {(failure.symptom, failure.value) for scene in known for failure in scene.failures}
+    assert 0 < len(starts) <= SCENES * len(kinds)
+    (far,) = {symptom for symptom, _ in kinds if symptom.what == "missed"}
+    assert not unheld(known, [Family(Pattern.of(()), far)]) or len(kinds) > 1
+    assert len(near_scenes(known, [], CLEVR, 0, 10)) == 10 and not near_scenes(known, [BACK], CLEVR, 0, 0)
+
+
+@pytest.mark.parametrize("rate", [0.003, 0.02, 0.3])
+def test_the_interval_of_draws_until_enough_hits_covers_exactly(rate: float) -> None:
+    """All outcomes, each with its probability. Planted bug: the limits of one draw and one hit more cover too often."""
+    from scipy.stats import nbinom
+
+    draws = np.arange(FEW, int(nbinom.isf(1e-9, FEW, rate)) + FEW + 1)
+    chance = nbinom.pmf(draws - FEW, FEW, rate)
+    inside = [low <= rate <= high for low, high in (inverse_interval(FEW, int(n), 0.95) for n in draws)]
+    below = [rate < inverse_interval(FEW, int(n), 0.95).low for n in draws]
+    above = [rate > inverse_interval(FEW, int(n), 0.95).high for n in draws]
+    assert float(chance @ inside) >= 0.95
+    assert 0.015 < float(chance @ below) <= 0.025 and 0.015 < float(chance @ above) <= 0.025
+
+
+def numbered(n: int) -> list[tuple[int, Scene]]:
+    prior = ScenePrior(n_objects=(5, 6))
+    return [(i, prior.sample(np.random.default_rng([21, i]))) for i in range(n)]
+
+
+def test_scenes_are_sought_until_there_are_enough() -> None:
+    members, common = numbered(60), SMALL
+    missed = Symptom("object", "missed")
+    never = Family(
+        Pattern.of(c for c in OBJECT if c.key in ("visible 0.2", "far front", "color red")), missed
+    )
+    first, second = sought_members([common, never], members, CLEVR, lambda scene, number: [])
+    held = [member for member in members if any(item.size == "small" for item in member[1].objects)]
+    assert list(first.members) == held[:FEW] and first.is_full and first.drawn == held[FEW - 1][0] + 1
+    assert not second.is_full and second.drawn == len(members) and len(second.members) < FEW
+
+
+def test_only_units_that_meet_the_conditions_count_in_scenes_that_were_sought() -> None:
+    """Planted bug: the other units of sought scenes counted as outside, and pulled the rate elsewhere."""
+    item = swept(small_things_at_the_back_are_missed, n=SWEPT)
+    held_out, further = situations(item.held_out, item.asker), situations(item.training, item.asker)
+    sought = Sought(tuple((k, scene.facts.scene) for k, scene in enumerate(further)), 500, False)
+    (plain,), (both,) = in_held_out([BACK], held_out), in_held_out([BACK], held_out, {0: (sought, further)})
+    (alone,) = counted_in([BACK], further)
+    assert both.outside == plain.outside and both.inside == plain.inside + alone.inside
+    assert len(both.failures) == len(plain.failures) + len(alone.failures) and both.sought == sought
+    assert both.p_value < plain.p_value
+
+
+def test_the_rate_of_a_rare_family_is_the_product_and_its_interval_covers() -> None:
+    """Audits simulated: how often the conditions hold, fail and stay. Planted bug: the interval of the first factor
+    alone covers the product seldom."""
+    rng, holds, fails, stays, n = np.random.default_rng(5), 0.002, 0.7, 0.8, 400
+    covered = alone = 0
+    for _ in range(n):
+        drawn, met = _drawn(rng, holds)
+        failing = int(rng.binomial(met, fails))
+        again = [bool(rng.random() < stays) for _ in range(min(10, failing))]
+        sought = Sought(tuple((k, ROW[0].scene) for k in range(met)), drawn, met == FEW)
+        seen = HeldOut(
+            BACK, (1.0,) * failing + (0.0,) * (met - failing), (0.0,) * 50, (ROW,) * failing, None, sought
+        )
+        (found,) = findings([seen], [asked_again(stay, 0.9) for stay in again], [[]] * 50, {})
+        low, high = found.rate_interval
+        covered += low <= holds * fails * stays <= high
+        alone += Interval(*sought.holds(0.95).interval).low <= holds * fails * stays
+        share = sum(again) / len(again) if again else 0.0
+        assert found.rate == pytest.approx(met / drawn * (failing / met if met else 0.0) * share)
+    from scipy.stats import binom
+
+    assert covered >= binom.ppf(ALARM, n, 0.95)
+    assert alone < binom.ppf(ALARM, n, 0.95)
+
+
+def _drawn(rng: np.random.Generator, rate: float) -> tuple[int, int]:
+    """Draws until FEW meet the conditions, of 8,000 at most; and how many do."""
+    places = np.flatnonzero(rng.random(8000) < rate)
+    return (8000, len(places)) if len(places) < FEW else (int(places[FEW - 1]) + 1, FEW)
+
+
+def test_draws_that_end_before_there_are_enough_have_the_usual_interval() -> None:
+    sought = Sought(((4, ROW[0].scene),), 100, False)
+    assert (
+        sought.holds(0.9).interval == clopper_pearson(1, 100, 0.9) and sought.holds(0.9).counted == "1 of 100"
+    )
