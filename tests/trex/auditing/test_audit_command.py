@@ -63,6 +63,8 @@ def test_cut_anywhere_it_ends_in_the_same_bytes(
     kept = (folder / "swept.jsonl").read_bytes().splitlines(keepends=True)[:lines]
     (tmp_path / "cut" / "swept.jsonl").write_bytes(b"".join(kept) + b'{"scene": ')
     (tmp_path / "cut" / "tested.jsonl").write_bytes((folder / "tested.jsonl").read_bytes()[:40])
+    for path in (tmp_path / "cut").glob("rare-*.jsonl"):
+        path.write_bytes(path.read_bytes()[: lines * 90])
     carried_out(tmp_path / "cut", bank)
     assert tree(tmp_path / "cut") == tree(folder)
 
