@@ -10,6 +10,7 @@ from trex.curves.curve import Curve, CurveScene, Point
 from trex.curves.doses import quantity_named
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
+from trex.curves.shown import ShownCurve
 from trex.curves.stored import read_curve, write_curve
 from trex.curves.subject import Dosed, Subject
 from trex.explain.run_families import explained_results
@@ -68,7 +69,7 @@ def curve_of_run(
     doses = quantity_named(options.over).chosen(options.doses, options.at)
     with open_run(path, for_writing=True) as folder:
         pairs = misread_objects(folder, _hits(folder, options), options)
-        wanted = Curve(
+        wanted = ShownCurve(
             options.over,
             doses,
             (),

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from trex.curves.curve import Curve, CurveScene
 from trex.curves.doses import QUANTITIES
+from trex.curves.shown import ShownCurve
 from trex.foundation.codec import Codec
 from trex.foundation.files import make_folder, write_atomic
 from trex.runs.folder import RunFolder
@@ -15,7 +16,7 @@ from trex.scenes.vocabulary import Vocabulary
 
 FOLDER = "curves"
 LONGEST = 200  # characters of a file name that no file system refuses
-CODEC = Codec(Curve)
+CODEC: Codec[Curve] = Codec(ShownCurve)
 
 
 def file_name(name: str) -> str:

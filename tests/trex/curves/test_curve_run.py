@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from tests.running.runs import rendered_scenes, run, without_reports
 from trex.curves.curve import Curve
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
+from trex.curves.shown import ShownCurve
 from trex.curves.stored import CODEC, read_curves
 from trex.explain.traces import CODEC as CODEC_OF_TRACES
 from trex.explain.traces import FILE, TracedDraw
@@ -130,6 +132,19 @@ def test_python_gives_the_curve_and_takes_a_run(made: Path) -> None:
     first, second = trex_api.curve(found, **keywords), found.curve(**keywords)
     assert first == second == curves(made)[0]
     assert first.threshold == second.threshold
+
+
+def test_a_notebook_shows_the_figure_and_the_numbers(made: Path) -> None:
+    """Planted bug: without the page's style sheet the lines had no color."""
+    options = {"over": "distance", "at": (0, 0.1, 0.4), "object": (0, 0), "progress": False}
+    for curve in (*curves(made), trex_api.curve(made, **options)):
+        assert isinstance(curve, ShownCurve)
+        shown = curve._repr_html_()
+        assert shown.startswith("<div") and "<svg viewBox" in shown and curve.headline in shown
+        assert all(f"{dose:.2f}" in shown for dose in curve.doses) and "mean confidence" in shown
+        assert {*re.findall(r"var\((--line-\d)\)", shown)} <= {*re.findall(r"(--line-\d):#", shown)}
+        named = replace(curve, over="<script>alert(1)</script>", range=(0.0, 1.0))
+        assert "<script" not in named._repr_html_() and "&lt;script&gt;alert(1)" in named._repr_html_()
 
 
 def test_the_page_and_the_json_show_it(made: Path) -> None:
