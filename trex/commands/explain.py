@@ -32,7 +32,11 @@ class ExplainCommand(ExplainOptions):
     run: Annotated[
         Path | None,
         Option(
-            "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
+            "A run folder, as `trex find` names it first.",
+            metavar="RUN",
+            complete="runs",
+            is_argument=True,
+            example="runs/first",
         ),
     ] = None
     processes: Processes = None
