@@ -22,6 +22,7 @@ from trex.curves.stored import CODEC, read_curves
 from trex.explain.traces import CODEC as CODEC_OF_TRACES
 from trex.explain.traces import FILE, TracedDraw
 from trex.foundation.errors import InputError, RunError
+from trex.runs import folder as run_folder
 from trex.runs.folder import open_run
 from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
@@ -132,6 +133,22 @@ def test_python_gives_the_curve_and_takes_a_run(made: Path) -> None:
     first, second = trex_api.curve(found, **keywords), found.curve(**keywords)
     assert first == second == curves(made)[0]
     assert first.threshold == second.threshold
+
+
+def test_a_run_is_opened_once_to_explain_it_or_to_make_a_curve(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: each was opened once more, to see whether its world is the user's own."""
+    path, opened = copied(made, tmp_path), []
+    lock = run_folder.lock_folder
+    monkeypatch.setattr(
+        run_folder, "lock_folder", lambda path, *more: opened.append(path) or lock(path, *more)
+    )
+    found = trex_api.open_run(path)
+    found.curve(over="distance", at=(0, 0.1, 0.4), object=(0, 0), progress=False)
+    assert opened == [path]
+    found.explain(top=1, edits=False, flip_depth=0, nuisances=0, saliency=False, progress=False)
+    assert opened == [path, path]
 
 
 def test_a_notebook_shows_the_figure_and_the_numbers(made: Path) -> None:

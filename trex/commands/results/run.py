@@ -250,15 +250,13 @@ class Run:
         processes : int, default one per core, up to 4
             Blender processes. Example: processes=2.
         """
-        from trex.commands.results.explaining import changes_with_report, explain_with_report
+        from trex.commands.results.explaining import explain_with_report
 
         options = ExplainOptions.checked(parts)
         self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            if (changed := changes_with_report(self.path, options, display, processes)) is not None:
-                return changed[0]
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
-        return done.explanations
+        return done if isinstance(done, tuple) else done.explanations
 
     @with_options(CurveOptions)
     def curve(
