@@ -248,3 +248,12 @@ def test_a_damaged_curve_is_named(damage: str, made: Path, tmp_path: Path) -> No
     file.write_text("{" if damage == "text" else json.dumps(stored))
     with pytest.raises(RunError, match=r"distance.json is damaged .*; delete it, then: trex curve"):
         curves(path)
+
+
+def test_what_replaces_a_damaged_curve_of_a_family_names_the_family(made: Path, tmp_path: Path) -> None:
+    """Planted bug: the command made a curve of all hits."""
+    path = copied(made, tmp_path / "a run")
+    (path / "curves" / "size-family-2.json").write_text("{")
+    with pytest.raises(RunError) as refused:
+        curves(path)
+    assert str(refused.value).endswith(f"delete it, then: trex curve '{path}' --over size --family 2")
