@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Self, get_origin
+from typing import Any, NamedTuple, Self, get_origin
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
 
@@ -20,7 +20,8 @@ class Option:
     """What a field has besides its type and default: `Annotated[int, Option("Questions about each scene.", low=1)]`.
 
     `low` and `high` are inclusive. `flags` replace "--FIELD" on the command line; an argument is given by its place
-    there, and to Python as the first. `complete` names a function of `trex.commands.shell.complete`.
+    there, and to Python as the first. `complete` names a function of `trex.commands.shell.complete`. `example` is a
+    value for Python's documentation, unless the help has one.
     """
 
     help: str
@@ -31,6 +32,7 @@ class Option:
     complete: str = ""
     envvar: str | None = None
     is_argument: bool = False
+    example: object = None
 
     def check(self, value: object) -> None:
         """ValueError for a number outside the bounds, or a blank text, such as "$MODEL" without such a variable."""
@@ -42,6 +44,16 @@ class Option:
         if not (low is None or value >= low) or not (high is None or value <= high):
             bounds = [f"{bound:,}" for bound in (low, high) if bound is not None]
             raise ValueError(f"give {' to '.join(bounds)}{' or more' if high is None else ''}")
+
+
+class Key(NamedTuple):
+    """A key of a query as a keyword of Python: its dotted name, type and default, what it sets, and a value."""
+
+    dotted: str
+    type: Any
+    default: object
+    words: str
+    example: object
 
 
 class Options(BaseModel):

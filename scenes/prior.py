@@ -62,6 +62,17 @@ class ScenePrior:
     Every allowed category is equally likely, x and y are uniform within 3, the rotation within a turn, the nuisances
     in CLEVR's ranges (clevr-dataset-gen, render_images.py), the noise seed over all seeds. With `wrong`, this
     distribution given that those answers are wrong; with `conditions`, given that they hold.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary, default CLEVR's
+        Shapes, sizes, colors and materials, without what is revoked. Example: CLEVR.
+    n_objects : pair of int, default (3, 10)
+        Fewest and most objects, 1 to 10. Example: n_objects=(3, 5).
+    wrong : WrongAnswer, default None
+        Only scenes in which these answers are wrong. Example: wrong=WrongAnswer(program, ("1",)).
+    conditions : tuple of Condition, default ()
+        What `where` adds. Example: conditions=prior.conditions.
     """
 
     vocabulary: Vocabulary = CLEVR
@@ -106,7 +117,7 @@ class ScenePrior:
         predicate : callable
             From a Scene to a bool; `scene.objects` have `shape`, `color`, `material`, `size`, `x` and `y`.
         words : str, default "only where" and the predicate's name
-            What reports call the condition.
+            What reports call the condition. Example: words="a sphere first".
 
         Examples
         --------
@@ -120,7 +131,13 @@ class ScenePrior:
         return replace(self, conditions=(*self.conditions, Condition(predicate, told)))
 
     def meets(self, scene: Scene) -> bool:
-        """Whether a scene meets `wrong` and `conditions`."""
+        """Whether a scene meets `wrong` and `conditions`.
+
+        Parameters
+        ----------
+        scene : Scene
+            Any scene. Example: hit.scene.
+        """
         is_wrong = self.wrong is None or self.wrong.is_wrong(scene)
         return is_wrong and all(each.holds(scene) for each in self.conditions)
 
@@ -129,6 +146,11 @@ class ScenePrior:
 
         With conditions, whole scenes are drawn, their number of objects too, until all hold; InputError if they hold
         for none of MAX_SCENES.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness. Example: np.random.default_rng(0).
         """
         for _ in range(MAX_SCENES):
             scene = self._sample(rng)
@@ -154,6 +176,11 @@ class ScenePrior:
         Normalized before invalid scenes are rejected: it omits the log of the share of valid scenes of that number,
         which has no closed form, and the log of the conditions' probability. Both cancel in every
         proposal here, since each either keeps the number of objects or draws the whole scene from this prior.
+
+        Parameters
+        ----------
+        scene : Scene
+            Any scene. Example: hit.scene.
         """
         low, high = self.n_objects
         if not low <= len(scene.objects) <= high or not is_valid(scene, self.vocabulary):
@@ -164,7 +191,17 @@ class ScenePrior:
         return each + LOG_NUISANCES_DENSITY + LOG_NOISE - math.log(high - low + 1)
 
     def candidates(self, rng: np.random.Generator, n: int, batch: int) -> list[Scene]:
-        """Those of `batch` independent scenes of n objects that keep distances and margins, visible or not."""
+        """Those of `batch` independent scenes of n objects that keep distances and margins, visible or not.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The source of randomness. Example: np.random.default_rng(0).
+        n : int
+            Objects in each scene, 1 to 10. Example: 5.
+        batch : int
+            Number of scenes to try. Example: 256.
+        """
         combinations = self.vocabulary.combinations()
         where = draw_positions(rng, batch, n)
         choice = rng.integers(len(combinations), size=(len(where), n))

@@ -36,13 +36,14 @@ class Target:
     score : callable
         From a mapping of each answer to its probability (0 to 1) to a number.
     at : float, default 1
-        A hit has a score within two widths of this; the keyword `width` of `trex.find` is 0.05 by default.
+        A hit has a score within two widths of this; the keyword `width` of `trex.find` is 0.05 by default. Example:
+        at=0.5.
     at_least : float, default None
-        A hit has at least this score.
+        A hit has at least this score. Example: at_least=0.9.
     at_most : float, default None
         A hit has at most this score.
     name : str, default the function's name
-        What reports call the score.
+        What reports call the score. Example: name="torn".
 
     Examples
     --------
@@ -86,7 +87,13 @@ class Target:
         return f"{session_name(self.score)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def kind(self, name: str = "") -> TargetKind:
-        """The target under the name that a query holds, by default "live:", the function's, and a hash."""
+        """The target under the name that a query holds.
+
+        Parameters
+        ----------
+        name : str, default "live:", the function's name and a hash
+            The name. Example: "targets:torn".
+        """
         name, words = name or self._session_name, self.name or f"the score {_short(self.score)}"
 
         def build(request: TargetRequest) -> GaussianTarget:

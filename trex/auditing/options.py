@@ -34,11 +34,15 @@ class AuditOptions(Options):
     world: World = Path("clevr")
     budget: Annotated[
         float | None,
-        Option("CPU hours to plan for; sets --scenes, --held-out and --tested.", metavar="HOURS"),
+        Option(
+            "CPU hours to plan for; sets --scenes, --held-out and --tested.", metavar="HOURS", example=2.5
+        ),
     ] = None
-    scenes: Annotated[int, Option("Scenes that rules are made from.", low=1, high=MAX_SCENES)] = 1000
+    scenes: Annotated[
+        int, Option("Scenes that rules are made from.", low=1, high=MAX_SCENES, example=500)
+    ] = 1000
     held_out: Annotated[
-        int, Option("Further scenes, on which the rules are tested.", low=1, high=MAX_SCENES)
+        int, Option("Further scenes, on which the rules are tested.", low=1, high=MAX_SCENES, example=500)
     ] = 1000
     rare: Annotated[
         int | None,
@@ -48,20 +52,30 @@ class AuditOptions(Options):
             metavar="N",
             low=0,
             high=MAX_RARE,
+            example=500,
         ),
     ] = None
-    questions: Annotated[int, Option("Questions about each scene.", low=1, high=500)] = 50
-    preset: Annotated[str, Option("The preset of all scenes above.")] = "fast"
+    questions: Annotated[int, Option("Questions about each scene.", low=1, high=500, example=20)] = 50
+    preset: Annotated[str, Option("The preset of all scenes above.", example="sketch")] = "fast"
     confirm_preset: Annotated[
-        str, Option("The preset at which failures are rendered again.", metavar="PRESET")
+        str, Option("The preset at which failures are rendered again.", metavar="PRESET", example="sharp")
     ] = "reference"
     sure: Annotated[
-        float, AfterValidator(_sure), Option("A mistake counts as confident from this probability on.")
+        float,
+        AfterValidator(_sure),
+        Option("A mistake counts as confident from this probability on.", example=0.8),
     ] = 0.9
-    tested: Annotated[int, Option("Most failures of a family to render again.", low=1, high=1000)] = 20
+    tested: Annotated[
+        int, Option("Most failures of a family to render again.", low=1, high=1000, example=40)
+    ] = 20
     probed: Annotated[
         int,
-        Option("New scenes made from each family's failures, in each of four ways.", low=0, high=MAX_PROBED),
+        Option(
+            "New scenes made from each family's failures, in each of four ways.",
+            low=0,
+            high=MAX_PROBED,
+            example=16,
+        ),
     ] = 8
     fresh: Annotated[
         int,
@@ -70,6 +84,7 @@ class AuditOptions(Options):
             metavar="N",
             low=0,
             high=MAX_SCENES,
+            example=1000,
         ),
     ] = 0
     searched: Annotated[
@@ -79,9 +94,10 @@ class AuditOptions(Options):
             metavar="N",
             low=0,
             high=100,
+            example=3,
         ),
     ] = 0
-    seed: Annotated[int, Option("Seed of the questions.", low=0, high=(1 << 63) - 1)] = 0
+    seed: Annotated[int, Option("Seed of the questions.", low=0, high=(1 << 63) - 1, example=1)] = 0
     families: Annotated[
         tuple[str, ...],
         Option(
@@ -99,12 +115,20 @@ class AuditOptions(Options):
     trust_remote_code: TrustRemoteCode = False
     device: Device = "auto"
     processes: Processes = None
-    bank: Annotated[Path | None, Option("The folder of the banks.")] = None
-    out: Annotated[Path | None, Option("The folder to write to; runs/audit-MODEL if not given.")] = None
+    bank: Annotated[Path | None, Option("The folder of the banks.", example="banks")] = None
+    out: Annotated[
+        Path | None,
+        Option("The folder to write to; runs/audit-MODEL if not given.", example="runs/audit-mine"),
+    ] = None
     junit: Annotated[
-        Path | None, Option("Write JUnit XML: each confirmed family is a failure.", metavar="FILE")
+        Path | None,
+        Option("Write JUnit XML: each confirmed family is a failure.", metavar="FILE", example="audit.xml"),
     ] = None
     beside: Annotated[
         Path | None,
-        Option("A finished audit of another model, to compare with this one.", metavar="AUDIT"),
+        Option(
+            "A finished audit of another model, to compare with this one.",
+            metavar="AUDIT",
+            example="runs/audit-relation-network",
+        ),
     ] = None

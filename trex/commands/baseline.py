@@ -25,9 +25,17 @@ class BaselineCommand(BaselineOptions, QueryChanges):
 
     queries: Annotated[
         tuple[Path, ...],
-        Option("One query file or shipped query, or several.", metavar="QUERY...", is_argument=True),
+        Option(
+            "One query file or shipped query, or several.",
+            metavar="QUERY...",
+            is_argument=True,
+            example="demo",
+        ),
     ]
-    out: Annotated[Path | None, Option("The folder to write to; runs/baseline-QUERY if not given.")] = None
+    out: Annotated[
+        Path | None,
+        Option("The folder to write to; runs/baseline-QUERY if not given.", example="runs/baseline-mine"),
+    ] = None
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,11 @@ COMMAND = typer.Typer(
 )
 BankFolder = Annotated[
     Path | None,
-    Option("The folder of the banks; TREX_BANK, or banks in the user's cache if not given.", ("--bank",)),
+    Option(
+        "The folder of the banks; TREX_BANK, or banks in the user's cache if not given.",
+        ("--bank",),
+        example="banks",
+    ),
 ]
 SHORT = 8  # hex digits of a bank's name on the terminal
 PARTS = (

@@ -18,9 +18,17 @@ class CompareOptions(Options):
 
     runs: Annotated[
         tuple[Path, ...],
-        Option("Two run folders or more.", metavar="RUN...", complete="runs", is_argument=True),
+        Option(
+            "Two run folders or more.",
+            metavar="RUN...",
+            complete="runs",
+            is_argument=True,
+            example=("runs/first", "runs/second"),
+        ),
     ]
-    out: Annotated[Path | None, Option("The page to write; none if not given.", metavar="FILE")] = None
+    out: Annotated[
+        Path | None, Option("The page to write; none if not given.", metavar="FILE", example="compared.html")
+    ] = None
 
 
 @dataclass(frozen=True)

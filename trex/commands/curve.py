@@ -22,7 +22,11 @@ class CurveCommand(CurveOptions):
     run: Annotated[
         Path,
         Option(
-            "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
+            "A run folder, as `trex find` names it first.",
+            metavar="RUN",
+            complete="runs",
+            is_argument=True,
+            example="runs/first",
         ),
     ]
     processes: Processes = None

@@ -32,7 +32,11 @@ class ExplainCommand(ExplainOptions):
     run: Annotated[
         Path | None,
         Option(
-            "A run folder, as `trex find` names it first.", metavar="RUN", complete="runs", is_argument=True
+            "A run folder, as `trex find` names it first.",
+            metavar="RUN",
+            complete="runs",
+            is_argument=True,
+            example="runs/first",
         ),
     ] = None
     processes: Processes = None
@@ -144,13 +148,11 @@ def explain(options: ExplainCommand, session: Session) -> ExplainedRun | Explain
         options.refuse(["flip_renders"], why)
     if options.nuisances == 0:
         options.refuse(["every_object"], "--nuisances 0 repeats nothing; drop one of the two")
-    from trex.commands.results.explaining import changes_with_report, explain_with_report
+    from trex.commands.results.explaining import explain_with_report
     from trex.commands.shell.trust import trust_runs
 
     if options.trust:
         trust_runs([options.run])
-    if (changed := changes_with_report(options.run, options, session.display, options.processes)) is not None:
-        return ExplainedChanges(*changed)
     done, report = explain_with_report(
         options.run,
         options,
@@ -159,7 +161,7 @@ def explain(options: ExplainCommand, session: Session) -> ExplainedRun | Explain
         large=options.large,
         hint="--no-large skips this",
     )
-    return ExplainedRun(done, report)
+    return ExplainedChanges(done, report) if isinstance(done, tuple) else ExplainedRun(done, report)
 
 
 def _explain_picture(options: ExplainCommand, dataset: Path, session: Session) -> ExplainedAnswer:

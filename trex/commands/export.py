@@ -21,14 +21,26 @@ class ExportOptions(Options):
     run: Annotated[
         Path,
         Option(
-            "A run folder, which `trex find` prints first.", metavar="RUN", complete="runs", is_argument=True
+            "A run folder, which `trex find` prints first.",
+            metavar="RUN",
+            complete="runs",
+            is_argument=True,
+            example="runs/first",
         ),
     ]
-    format: Annotated[str, Option("clevr, parquet, hf, coco, fiftyone, or an installed one.")] = "clevr"
-    out: Annotated[Path | None, Option("A new or empty folder; RUN/export-FORMAT if not given.")] = None
+    format: Annotated[
+        str, Option("clevr, parquet, hf, coco, fiftyone, or an installed one.", example="coco")
+    ] = "clevr"
+    out: Annotated[
+        Path | None, Option("A new or empty folder; RUN/export-FORMAT if not given.", example="hits-coco")
+    ] = None
     edits: Annotated[
         bool | None,
-        Option("Include the edited scenes of `trex explain`, if there are some.", ("--edits/--no-edits",)),
+        Option(
+            "Include the edited scenes of `trex explain`, if there are some.",
+            ("--edits/--no-edits",),
+            example=False,
+        ),
     ] = None
 
 

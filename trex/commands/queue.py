@@ -101,7 +101,10 @@ class QueuedRepair(Queued):
     query: Annotated[
         str,
         Option(
-            "A TOML file, or the name of a shipped repair such as clevr.", metavar="QUERY", is_argument=True
+            "A TOML file, or the name of a shipped repair such as clevr.",
+            metavar="QUERY",
+            is_argument=True,
+            example="mnist",
         ),
     ]
     set: Settings = ()

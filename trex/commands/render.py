@@ -19,7 +19,7 @@ from trex.foundation.options import Option, Options
 from trex.foundation.words import counted
 from trex.query.verb_options import LOOKS, Device, Processes, Settings
 
-Preset = Annotated[str, Option(f"{LOOKS}.")]
+Preset = Annotated[str, Option(f"{LOOKS}.", example="fast")]
 
 
 class Form(StrEnum):
@@ -36,7 +36,7 @@ def scenes(
         Option("A CLEVR scenes file, or the JSON of one scene.", metavar="SCENES", is_argument=True),
     ] = None,
     out: Annotated[Path, Option("The folder to write pictures and masks to.")] = Path("pictures"),
-    prior: Annotated[int, Option("Render this many scenes of the prior instead.")] = 0,
+    prior: Annotated[int, Option("Render this many scenes of the prior instead.", example=200)] = 0,
     seed: Annotated[int, Option("The seed of --prior.")] = 0,
     objects: Annotated[str, Option("Number of objects with --prior: 5, or 3-10.")] = "3-10",
     preset: Preset = "fast",
@@ -127,14 +127,20 @@ def bank(
             metavar="WORLD",
             complete="queries",
             is_argument=True,
+            example="demo",
         ),
     ],
-    scenes: Annotated[int, Option("How many scenes the bank is to have.", metavar="N")],
+    scenes: Annotated[int, Option("How many scenes the bank is to have.", metavar="N", example=1000)],
     spread: Annotated[
-        int, Option("Render only about so many of them, spread evenly: those of search.spread.", metavar="M")
+        int,
+        Option(
+            "Render only about so many of them, spread evenly: those of search.spread.",
+            metavar="M",
+            example=500,
+        ),
     ] = 0,
     preset: Preset = "sketch",
-    seed: Annotated[int, Option("The bank's seed, not that of a search.")] = 0,
+    seed: Annotated[int, Option("The bank's seed, not that of a search.", example=1)] = 0,
     set: Settings = (),
     device: Device = "auto",
     processes: Processes = None,

@@ -23,16 +23,17 @@ from typing import (
 import typer
 from pydantic import create_model
 
+from trex.commands.parameters import MODEL, PROGRESS, described, key_parameters, python_parameters
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, Printed, note, print_result
 from trex.foundation.errors import OURS, InputError, unknown
-from trex.foundation.options import Option, Options
+from trex.foundation.options import Key, Option, Options
 
 if TYPE_CHECKING:
     from trex.clevr_models.adapters.live import SessionModel
     from trex.pages.display import Display
 
-PROGRESS, MODEL, SET = "progress", "model", "set"
+SET = "set"
 
 
 class Stopped(KeyboardInterrupt):
@@ -81,8 +82,8 @@ class Verb(Generic[O, R]):
     """A function of checked options, its name and documentation those of the verb.
 
     `kept` is what a stop leaves, if the same call then resumes; else `last_words` says what does. `after` follows the
-    printed result and gives the exit code. In Python alone, `keys` are further keywords: each a key of a query, with
-    its type, that becomes an item of the option "set"; `named` gives names to objects among these, `result` makes what
+    printed result and gives the exit code. In Python alone, `keys` are further keywords: each a key of a query that
+    becomes an item of the option "set"; `named` gives names to objects among these, `result` makes what
     is returned, `details` end the help.
     """
 
@@ -92,7 +93,7 @@ class Verb(Generic[O, R]):
     last_words: Callable[[Path], Sequence[str]] = lambda folder: ()
     notes: Callable[[R], Sequence[str]] = lambda result: ()  # on the terminal alone, before the result
     after: Callable[[O, R], int] = lambda options, result: 0
-    keys: Callable[[], Mapping[str, tuple[str, Any]]] = dict
+    keys: Callable[[], Mapping[str, Key]] = dict
     named: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda keyed: keyed
     result: Callable[[R, Session], Any] = lambda result, session: result
     details: str = ""
@@ -103,17 +104,7 @@ class Verb(Generic[O, R]):
         InputError names an option that is unknown or wrong. Stopped on Ctrl-C.
         """
         keys = {name: each for name, each in self.keys().items() if name not in self.options.model_fields}
-        signature = inspect.Signature(
-            [
-                *_python_parameters(self.options),
-                *(
-                    inspect.Parameter(
-                        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-                    )
-                    for name, (_, annotation) in keys.items()
-                ),
-            ]
-        )
+        signature = inspect.Signature([*python_parameters(self.options), *key_parameters(keys)])
 
         def verb(*given: object, **keywords: object) -> Any:
             try:
@@ -132,11 +123,10 @@ class Verb(Generic[O, R]):
 
                 keyed: dict[str, object] = {}
                 for name in of_query:
-                    if keys[name][0] in keyed:
-                        raise InputError(
-                            f"{name} sets {keys[name][0]}, which another keyword sets too; give one"
-                        )
-                    keyed[keys[name][0]] = values.pop(name)
+                    key = keys[name].dotted
+                    if key in keyed:
+                        raise InputError(f"{name} sets {key}, which another keyword sets too; give one")
+                    keyed[key] = values.pop(name)
                 values[SET] = joined_settings(values.get(SET, ()), self.named(keyed))
             if MODEL in values:
                 from trex.finding.source import model_argument
@@ -146,9 +136,8 @@ class Verb(Generic[O, R]):
 
         vars(verb)["__signature__"] = signature
         verb.__module__, verb.__name__, verb.__qualname__ = self.do.__module__, *[self.do.__name__] * 2
-        verb.__doc__ = "\n\n".join(
-            filter(None, (inspect.getdoc(self.do), self.details, _keywords_doc(self.options)))
-        )
+        text = "\n\n".join(filter(None, (inspect.getdoc(self.do), self.details)))
+        verb.__doc__ = described(text, self.options, keys)
         return verb
 
     def call(self, options: O, model: SessionModel | None, *, is_shown: bool) -> Any:
@@ -243,9 +232,9 @@ def with_options(
             for name, each in signature.parameters.items()
             if each.kind is not inspect.Parameter.VAR_KEYWORD
         }
-        further = [each for each in _python_parameters(options)[:-1] if each.name not in {*known, *without}]
+        further = [each for each in python_parameters(options)[:-1] if each.name not in {*known, *without}]
         vars(method)["__signature__"] = signature.replace(parameters=[*known.values(), *further])
-        method.__doc__ = f"{inspect.getdoc(method)}\n\n{_keywords_doc(options, without)}"
+        method.__doc__ = described(inspect.getdoc(method) or "", options, without=without)
         return method
 
     return named
@@ -254,39 +243,6 @@ def with_options(
 def _is_given(ctx: typer.Context, name: str) -> bool:
     source = ctx.get_parameter_source(name)
     return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
-
-
-def _python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
-    """The argument first, then every option as a keyword with its real default."""
-    parameters = []
-    fields = options.model_fields.items()
-    for name, info in sorted(fields, key=lambda field: not options.declared(field[0]).is_argument):
-        is_argument = options.declared(name).is_argument
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
-        default = inspect.Parameter.empty if info.is_required() else info.default
-        annotation = object if name == MODEL else info.annotation
-        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
-    shown = inspect.Parameter(PROGRESS, inspect.Parameter.KEYWORD_ONLY, default=True, annotation=bool)
-    return [*parameters, shown]
-
-
-def _keywords_doc(options: type[Options], without: Sequence[str] = ()) -> str:
-    """The parameters as numpydoc."""
-    lines = ["Parameters", "----------"]
-    for parameter in _python_parameters(options):
-        if parameter.name in without:
-            continue
-        text = "Show the progress." if parameter.name == PROGRESS else options.declared(parameter.name).help
-        default = (
-            "" if parameter.default is inspect.Parameter.empty else f", default {_shown(parameter.default)}"
-        )
-        shown = inspect.formatannotation(parameter.annotation).replace("pathlib.", "")
-        lines += [f"{parameter.name} : {shown}{default}", f"    {text}"]
-    return "\n".join(lines)
-
-
-def _shown(default: object) -> str:
-    return repr(str(default) if isinstance(default, Path) else default)
 
 
 def _shell_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:

@@ -156,7 +156,13 @@ class Curve:
         return f"<Curve over {self.over}, {n}, {k}: {self.headline}>"
 
     def outside(self, dose: int) -> int:
-        """How many scenes break the prior's rules at this dose (its place)."""
+        """How many scenes break the prior's rules at a dose.
+
+        Parameters
+        ----------
+        dose : int
+            The place of the dose in `doses`. Example: 0.
+        """
         return sum(not point.is_valid for point in self.columns[dose])
 
 

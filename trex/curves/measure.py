@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from trex.curves.curve import Curve, CurveScene, Point
 from trex.curves.doses import quantity_named
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
+from trex.curves.shown import ShownCurve
 from trex.curves.stored import read_curve, write_curve
 from trex.curves.subject import Dosed, Subject
 from trex.explain.run_families import explained_results
@@ -20,7 +20,7 @@ from trex.foundation.words import counted
 from trex.inference.scoring import Scored
 from trex.query.target import leaves_answer_open
 from trex.runs.draw_log import run_draws
-from trex.runs.folder import RunFolder, check_free, check_scenes, open_run
+from trex.runs.folder import RunFolder, check_free, check_scenes
 from trex.runs.open_world import open_world
 from trex.scenes.noise import fresh_draws
 from trex.scenes.questions.truth import is_wrong, true_answer
@@ -58,26 +58,25 @@ def measured(
 
 
 def curve_of_run(
-    path: Path, options: CurveOptions, progress: Progress, processes: int | None = None
+    folder: RunFolder, options: CurveOptions, progress: Progress, processes: int | None = None
 ) -> Curve:
-    """The curve over the hits of a run, kept in its folder; one that is there is not made again.
+    """The curve over the hits of a run that is open for writing, kept there; one that is there is not made again.
 
     After a kill the same call continues: every picture that was rendered is kept. InputError before any render if no
     misread object is known. RunError if the run has no hits, or if its model or renderer has changed.
     """
     doses = quantity_named(options.over).chosen(options.doses, options.at)
-    with open_run(path, for_writing=True) as folder:
-        pairs = misread_objects(folder, _hits(folder, options), options)
-        wanted = Curve(
-            options.over,
-            doses,
-            (),
-            "level set" if _is_torn(folder) or not any(hit.is_wrong for hit, _ in pairs) else "wrong",
-            options.draws,
-            folder.manifest.query.render.preset,
-            options.family or 0,
-        )
-        return kept_curve(folder, [subject for _, subject in pairs], wanted, progress, processes)
+    pairs = misread_objects(folder, _hits(folder, options), options)
+    wanted = ShownCurve(
+        options.over,
+        doses,
+        (),
+        "level set" if _is_torn(folder) or not any(hit.is_wrong for hit, _ in pairs) else "wrong",
+        options.draws,
+        folder.manifest.query.render.preset,
+        options.family or 0,
+    )
+    return kept_curve(folder, [subject for _, subject in pairs], wanted, progress, processes)
 
 
 def kept_curve(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from trex.curves.curve import Curve, CurveScene
 from trex.curves.doses import QUANTITIES
+from trex.curves.shown import ShownCurve
 from trex.foundation.codec import Codec
+from trex.foundation.extensions import LIVE
 from trex.foundation.files import make_folder, write_atomic
-from trex.runs.folder import RunFolder
+from trex.runs.folder import RunFolder, is_of_own_world
 from trex.scenes.vocabulary import Vocabulary
 
 FOLDER = "curves"
 LONGEST = 200  # characters of a file name that no file system refuses
-CODEC = Codec(Curve)
+HASH = re.compile(r"[0-9a-f]{64}")
+CODEC: Codec[Curve] = Codec(ShownCurve)
 
 
 def file_name(name: str) -> str:
@@ -42,10 +47,23 @@ def _read(folder: RunFolder, path: Path) -> Curve | None:
         if file_name(found.name) != path.name:
             raise ValueError(f"it is curve {found.name!r:.60}")
 
-    over = path.stem.partition("-")[0]
-    return CODEC.read(
-        path, f"delete it, then: trex curve {folder.path} --over {over}", check, inside=folder.path
-    )
+    return CODEC.read(path, _remedy(folder, path.stem), check, inside=folder.path)
+
+
+def _remedy(folder: RunFolder, stem: str) -> str:
+    """What measures a damaged curve again; a long name is not known, as its file is called by a hash."""
+    name = folder.manifest.query.generator.name
+    if not is_of_own_world(folder.manifest):
+        over, _, family = stem.partition("-family-")
+        options = ["--over", over, *(["--family", family] if family else [])]
+    elif HASH.fullmatch(stem):
+        return "delete it, then make a curve over the value with the long name again"
+    elif name.startswith(LIVE):
+        call = f"trex.open_run({str(folder.path)!r}, world=...).curve(over={unquote(stem)!r})"
+        return f"delete it, then in Python: {call}"
+    else:
+        options = [f"--over={unquote(stem)}"]
+    return f"delete it, then: {shlex.join(['trex', 'curve', str(folder.path), *options])}"
 
 
 def write_curve(folder: RunFolder, curve: Curve) -> None:

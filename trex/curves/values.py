@@ -9,6 +9,7 @@ import numpy as np
 
 from trex.curves.curve import Curve, CurveScene, Event, Point
 from trex.curves.options import CurveOptions
+from trex.curves.shown import ShownCurve
 from trex.curves.stored import write_curve
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.progress import Progress
@@ -80,7 +81,7 @@ def _measured(
             points.append(Point(dose, float(bool(is_event)), sure, answer, truth or "", True))
         scenes.append(CurveScene(None, -1, tuple(points)))
     progress("hits changed", len(found), len(found))
-    return Curve(spec.name, doses, tuple(scenes), event, range=(spec.low, spec.high))
+    return ShownCurve(spec.name, doses, tuple(scenes), event, range=(spec.low, spec.high))
 
 
 def _doses(spec: Spec, options: CurveOptions) -> tuple[float, ...]:

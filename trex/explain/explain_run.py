@@ -18,8 +18,7 @@ from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.progress import Progress
 from trex.foundation.words import counted
 from trex.query.target import leaves_answer_open
-from trex.runs.folder import RunFolder, check_free, open_run
-from trex.runs.open_world import open_world
+from trex.runs.folder import RunFolder, check_free
 from trex.search.hit import Hit
 from trex.trials.hits import stored_hits
 from trex.worlds.world import OpenWorld
@@ -39,24 +38,16 @@ class ExplainedHits:
 
 
 def explain(
-    path: Path, options: ExplainOptions, progress: Progress, processes: int | None = None
-) -> ExplainedHits:
-    """Explain the hits of a run; explanations that exist are not repeated.
-
-    `processes` overrides the run's number of render processes; no picture depends on it. Raises RunError if the run
-    has no hits, or if its model or renderer has changed.
-    """
-    with open_run(path, for_writing=True) as folder:
-        return explain_open(folder, options, progress, lambda: open_world(folder, processes))
-
-
-def explain_open(
     folder: RunFolder,
     options: ExplainOptions,
     progress: Progress,
     opened: Callable[[], AbstractContextManager[OpenWorld]],
 ) -> ExplainedHits:
-    """As `explain`, of a run that is open for writing; its world is `opened` only if something is missing."""
+    """Explain the hits of a run that is open for writing; explanations that exist are not repeated.
+
+    Its world is `opened` only if something is missing. Raises RunError if the run has no hits, or if its model or
+    renderer has changed.
+    """
     found = stored_hits(folder, "to explain", options.top)
     old = [read_explanation(folder, scene.record.picture) for scene in found]
     about = folder.manifest

@@ -10,7 +10,7 @@ from trex.foundation.options import Option, Options
 class ExplainOptions(Options):
     """The parts to make of each explanation; existing ones are not made again."""
 
-    top: Annotated[int, Option("Number of hits, most confident first.", low=1, high=100_000)] = 5
+    top: Annotated[int, Option("Number of hits, most confident first.", low=1, high=100_000, example=20)] = 5
     trace: Annotated[
         bool,
         Option(
@@ -29,6 +29,7 @@ class ExplainOptions(Options):
             "answer); 0: no search.",
             low=0,
             high=10,
+            example=0,
         ),
     ] = 2
     flip_renders: Annotated[
@@ -37,6 +38,7 @@ class ExplainOptions(Options):
             "Renders per scene for sets of two or more edits; used only if no single edit flips.",
             low=0,
             high=100_000,
+            example=100,
         ),
     ] = 40
     nuisances: Annotated[
@@ -47,6 +49,7 @@ class ExplainOptions(Options):
             metavar="K",
             low=0,
             high=1000,
+            example=2,
         ),
     ] = 5
     every_object: Annotated[

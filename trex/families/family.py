@@ -119,6 +119,13 @@ class Family:
 
         InputError if the family does not come from `Run.families` of CLEVR's scenes, or if so few prior scenes meet the
         conditions that TRIES of them for each wanted one do not do.
+
+        Parameters
+        ----------
+        n : int
+            Number of scenes. Example: 20.
+        seed : int, default 0
+            Seed of the draws. Example: seed=1.
         """
         if self.prior is None:
             raise InputError(
@@ -262,11 +269,27 @@ class Family:
         return replace(self, may_name=False)
 
     def covers(self, symptom: Symptom, value: str) -> bool:
-        """Whether a unit with this symptom, taken for or answered with `value`, fails as the whole sentence says."""
+        """Whether a unit with this symptom, taken for or answered with `value`, fails as the whole sentence says.
+
+        Parameters
+        ----------
+        symptom : Symptom
+            What went wrong with the unit. Example: family.symptom.
+        value : str
+            What the unit was taken for, or the answer. Example: "cube".
+        """
         return symptom == self.symptom and self.value in ("", value)
 
     def holds(self, facts: Facts, questions: Sequence[Asked] = ()) -> Bools:
-        """(units,): for which units of a scene that can fail so the conditions hold; `questions` if units are."""
+        """(units,): for which units of a scene that can fail so the conditions hold.
+
+        Parameters
+        ----------
+        facts : Facts
+            The scene, as `Run.families` draws them. Example: family.prior(rng).
+        questions : sequence of Asked, default ()
+            The units, if these are questions. Example: questions=asked.
+        """
         table = rows(self.symptom.level, self.pattern.conditions, facts, questions)
         can_show = self.symptom.can_show(len(table), [question.truth for question in questions])
         found: Bools = table.all(axis=1) & can_show

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from trex.clevr_models.specs.ours import asks_freely
-from trex.explain.explain_run import explain_open
+from trex.explain.explain_run import explain
 from trex.explain.options import ExplainOptions
 from trex.explain.run_families import describe, is_described
 from trex.explain.traces import may_trace, to_trace, trace_hits, trace_others
@@ -97,7 +97,7 @@ def _explain(folder: RunFolder, world: OpenWorld, results: Results, after: After
             trace_others(folder, world, results, progress)
 
     def leave_out() -> None:
-        explain_open(folder, LEFT_OUT, progress, lambda: nullcontext(world))
+        explain(folder, LEFT_OUT, progress, lambda: nullcontext(world))
 
     for part in (trace, leave_out):  # if the second is stopped, the first is on the page
         part()

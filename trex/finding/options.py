@@ -16,11 +16,18 @@ Query = Annotated[
         metavar="QUERY",
         complete="queries",
         is_argument=True,
+        example="demo",
     ),
 ]
 Run = Annotated[
     Path,
-    Option("A run folder, which `trex find` prints first.", metavar="RUN", complete="runs", is_argument=True),
+    Option(
+        "A run folder, which `trex find` prints first.",
+        metavar="RUN",
+        complete="runs",
+        is_argument=True,
+        example="runs/first",
+    ),
 ]
 
 
@@ -32,12 +39,17 @@ class ResultOptions(Options):
         Option(
             'found, or "rate > 0.01": exit 3 if it holds, 4 if that is undecided. Repeatable.',
             metavar="CONDITION",
+            example="found",
         ),
     ] = ()
     junit: Junit = None
     log: Annotated[
         tuple[str, ...],
-        Option("Log the run with mlflow or wandb, or an installed one. Repeatable.", metavar="TRACKER"),
+        Option(
+            "Log the run with mlflow or wandb, or an installed one. Repeatable.",
+            metavar="TRACKER",
+            example="mlflow",
+        ),
     ] = ()
 
 
@@ -65,7 +77,10 @@ class FindOptions(SearchOptions, ModelChanges):
     """Which query to run, and where."""
 
     query: Query = None
-    out: Annotated[Path | None, Option("The run folder to create; by default a new one below runs/.")] = None
+    out: Annotated[
+        Path | None,
+        Option("The run folder to create; by default a new one below runs/.", example="runs/first"),
+    ] = None
 
 
 class ResumeOptions(SearchOptions):
@@ -88,6 +103,7 @@ class CheckOptions(ModelChanges):
             metavar="QUERY",
             complete="queries",
             is_argument=True,
+            example="demo",
         ),
     ] = None
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from itertools import chain, count
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from tomli_w import dumps
 
 from trex.clevr_models.adapters.live import SessionModel, as_session_model
 from trex.foundation.errors import InputError
+from trex.foundation.options import Key
+from trex.query.keys import KEYS
 from trex.query.schema import Query
 from trex.query.shipped import query_path
 from trex.query.toml_file import overridden, parse_query, read_text
@@ -27,7 +29,10 @@ from trex.worlds.world import Plan
 STEM = "query"  # of the run folder's name, for a query without a file
 QUERY_LABEL = "the query"  # in errors, for a query without a file
 NAMES = ("kind", "name")  # the key of a section that is called as the section is
-OBJECTS = {"world": "generator.name", "proposal": "search.kernel"}  # keywords besides those of the sections
+OBJECTS = {  # keywords besides those of the sections
+    "world": Key("generator.name", object, None, "A `trex.World`, or the name of a world.", "mnist-vae"),
+    "proposal": Key("search.kernel", object, None, "A function of a latent, or its name.", "moves:step"),
+}
 OPTIONS = {"target": "target_options", "search": "kernel_options"}
 
 
@@ -98,21 +103,22 @@ def model_argument(model: object) -> tuple[str, SessionModel | None]:
     return live_model.name, live_model
 
 
-def query_keywords() -> Mapping[str, tuple[str, Any]]:
-    """The keywords of `trex.find` that are keys of a query: each with its dotted key and its type."""
-    found: dict[str, tuple[str, Any]] = {}
+def query_keywords() -> Mapping[str, Key]:
+    """The keywords of `trex.find` that are keys of a query."""
+    found: dict[str, Key] = {}
     for section, whole in Query.model_fields.items():
         if not (isinstance(whole.annotation, type) and issubclass(whole.annotation, BaseModel)):
-            found[section] = section, whole.annotation
+            found[section] = _key(section, whole)
             continue
         for key, info in whole.annotation.model_fields.items():
             keyword = OPTIONS[section] if key == "options" else section if key in NAMES else key
-            found[keyword] = f"{section}.{key}", info.annotation
-    return (
-        found
-        | {keyword: (key, object) for keyword, key in OBJECTS.items()}
-        | {"target": ("target.kind", object)}
-    )
+            found[keyword] = _key(f"{section}.{key}", info)
+    return found | OBJECTS | {"target": found["target"]._replace(type=object)}
+
+
+def _key(dotted: str, info: FieldInfo) -> Key:
+    words, example = KEYS.get(dotted, ("", None))
+    return Key(dotted, info.annotation, info.get_default(call_default_factory=True), words, example)
 
 
 def named_objects(keyed: Mapping[str, object]) -> Mapping[str, object]:

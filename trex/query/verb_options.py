@@ -43,8 +43,8 @@ def as_settings(value: object) -> object:
     return value
 
 
-Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True)]
-QueryModel = Annotated[str | None, Option(SPECS)]
+Model = Annotated[str, Option(SPECS, metavar="MODEL", is_argument=True, example="shipped")]
+QueryModel = Annotated[str | None, Option(SPECS, example="relation-network")]
 Settings = Annotated[
     tuple[str, ...],
     BeforeValidator(as_settings),
@@ -60,7 +60,10 @@ Endpoint = Annotated[
 MaxRequests = Annotated[
     int | None,
     Option(
-        "Send at most N requests to the server of openai:NAME, repeated tries included.", metavar="N", low=1
+        "Send at most N requests to the server of openai:NAME, repeated tries included.",
+        metavar="N",
+        low=1,
+        example=500,
     ),
 ]
 TrustRemoteCode = Annotated[
@@ -68,13 +71,19 @@ TrustRemoteCode = Annotated[
     Option("Run the code in the folder of a model hf:NAME; read it before you do.", ("--trust-remote-code",)),
 ]
 World = Annotated[
-    Path, Option("A query, for the scenes of its world, or clevr for CLEVR's own.", complete="queries")
+    Path,
+    Option(
+        "A query, for the scenes of its world, or clevr for CLEVR's own.", complete="queries", example="demo"
+    ),
 ]
-Device = Annotated[str, Option(f"{DEVICE_WORDS}.")]
+Device = Annotated[str, Option(f"{DEVICE_WORDS}.", example="cuda")]
 Processes = Annotated[
-    int | None, Option("Blender processes; by default one per core, up to 4.", low=1, high=256)
+    int | None, Option("Blender processes; by default one per core, up to 4.", low=1, high=256, example=2)
 ]
-Junit = Annotated[Path | None, Option("Write the verdicts as JUnit XML, one test case each.", metavar="FILE")]
+Junit = Annotated[
+    Path | None,
+    Option("Write the verdicts as JUnit XML, one test case each.", metavar="FILE", example="verdicts.xml"),
+]
 Port = Annotated[int | None, Option("Port of --serve; by default 8322; 0 takes any free one.")]
 Token = Annotated[
     str | None,

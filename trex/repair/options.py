@@ -14,7 +14,8 @@ Data = Annotated[
     Path | None,
     Option(
         "The folder of a digit model's data set; by default $TREX_DIGITS. MNIST and Fashion-MNIST are otherwise taken "
-        "from the cache or downloaded."
+        "from the cache or downloaded.",
+        example="data/mnist",
     ),
 ]
 Folder = Annotated[
@@ -32,9 +33,13 @@ class IdentifyOptions(Options):
             "A TOML file, or the name of a shipped repair: mnist, or clevr for rendered scenes.",
             metavar="QUERY",
             is_argument=True,
+            example="mnist",
         ),
     ]
-    out: Annotated[Path | None, Option("The folder to write to; runs/repair/NAME if not given.")] = None
+    out: Annotated[
+        Path | None,
+        Option("The folder to write to; runs/repair/NAME if not given.", example="runs/repair/mine"),
+    ] = None
     data: Data = None
     set: Annotated[
         tuple[str, ...],
@@ -58,14 +63,20 @@ class VoteOptions(Options):
     voters: Annotated[
         str | None,
         Option(
-            "committee: five networks that are trained here vote; people: the votes given on the served page."
+            "committee: five networks that are trained here vote; people: the votes given on the served page.",
+            example="committee",
         ),
     ] = None
     votes: Annotated[
         tuple[Path, ...],
-        Option("Votes of people: a CSV file with the columns picture, annotator, label. Repeatable."),
+        Option(
+            "Votes of people: a CSV file with the columns picture, annotator, label. Repeatable.",
+            example="votes.csv",
+        ),
     ] = ()
-    without: Annotated[tuple[str, ...], Option("Leave out this annotator. Repeatable.", metavar="NAME")] = ()
+    without: Annotated[
+        tuple[str, ...], Option("Leave out this annotator. Repeatable.", metavar="NAME", example="Kim")
+    ] = ()
 
     @model_validator(mode="after")
     def _are_of_one_kind(self) -> Self:
@@ -90,16 +101,26 @@ class ProofOptions(Options):
 
     dataset: Annotated[
         Path | None,
-        Option("Official pictures with scenes or questions: a folder in CLEVR's layout."),
+        Option(
+            "Official pictures with scenes or questions: a folder in CLEVR's layout.", example="CLEVR_v1.0"
+        ),
     ] = None
     queries: Annotated[
         tuple[Path, ...],
-        Option("Search with this query again, before and after the correction. Repeatable.", ("--query",)),
+        Option(
+            "Search with this query again, before and after the correction. Repeatable.",
+            ("--query",),
+            example="demo",
+        ),
     ] = ()
     set: Settings = ()
     seeds: Annotated[
         tuple[int, ...],
-        Option("Search with the corrected model of this seed, instead of all. Repeatable.", ("--seed",)),
+        Option(
+            "Search with the corrected model of this seed, instead of all. Repeatable.",
+            ("--seed",),
+            example=(0, 1),
+        ),
     ] = ()
 
     @model_validator(mode="after")

@@ -45,7 +45,7 @@ def _columns(path: Path) -> tuple[Column[ComparedRun], ...]:
         Column("model", lambda run: run.model),
         Column("ending", lambda run: run.results.ending),
         Column(
-            "in the level set, unsearched (95%)",
+            "how often in random scenes (95%)",
             lambda run: with_note(run.rate.figure, run.rate.detail),
             True,
         ),

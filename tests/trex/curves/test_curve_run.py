@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,10 +17,12 @@ from tests.running.runs import rendered_scenes, run, without_reports
 from trex.curves.curve import Curve
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
+from trex.curves.shown import ShownCurve
 from trex.curves.stored import CODEC, read_curves
 from trex.explain.traces import CODEC as CODEC_OF_TRACES
 from trex.explain.traces import FILE, TracedDraw
 from trex.foundation.errors import InputError, RunError
+from trex.runs import folder as run_folder
 from trex.runs.folder import open_run
 from trex.scenes.misreading import Misreading
 from trex.scenes.noise import fresh_draws
@@ -132,6 +135,35 @@ def test_python_gives_the_curve_and_takes_a_run(made: Path) -> None:
     assert first.threshold == second.threshold
 
 
+def test_a_run_is_opened_once_to_explain_it_or_to_make_a_curve(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: each was opened once more, to see whether its world is the user's own."""
+    path, opened = copied(made, tmp_path), []
+    lock = run_folder.lock_folder
+    monkeypatch.setattr(
+        run_folder, "lock_folder", lambda path, *more: opened.append(path) or lock(path, *more)
+    )
+    found = trex_api.open_run(path)
+    found.curve(over="distance", at=(0, 0.1, 0.4), object=(0, 0), progress=False)
+    assert opened == [path]
+    found.explain(top=1, edits=False, flip_depth=0, nuisances=0, saliency=False, progress=False)
+    assert opened == [path, path]
+
+
+def test_a_notebook_shows_the_figure_and_the_numbers(made: Path) -> None:
+    """Planted bug: without the page's style sheet the lines had no color."""
+    options = {"over": "distance", "at": (0, 0.1, 0.4), "object": (0, 0), "progress": False}
+    for curve in (*curves(made), trex_api.curve(made, **options)):
+        assert isinstance(curve, ShownCurve)
+        shown = curve._repr_html_()
+        assert shown.startswith("<div") and "<svg viewBox" in shown and curve.headline in shown
+        assert all(f"{dose:.2f}" in shown for dose in curve.doses) and "mean confidence" in shown
+        assert {*re.findall(r"var\((--line-\d)\)", shown)} <= {*re.findall(r"(--line-\d):#", shown)}
+        named = replace(curve, over="<script>alert(1)</script>", range=(0.0, 1.0))
+        assert "<script" not in named._repr_html_() and "&lt;script&gt;alert(1)" in named._repr_html_()
+
+
 def test_the_page_and_the_json_show_it(made: Path) -> None:
     page = (made / "report.html").read_text()
     assert "Turned up and down, all else equal" in page
@@ -216,3 +248,12 @@ def test_a_damaged_curve_is_named(damage: str, made: Path, tmp_path: Path) -> No
     file.write_text("{" if damage == "text" else json.dumps(stored))
     with pytest.raises(RunError, match=r"distance.json is damaged .*; delete it, then: trex curve"):
         curves(path)
+
+
+def test_what_replaces_a_damaged_curve_of_a_family_names_the_family(made: Path, tmp_path: Path) -> None:
+    """Planted bug: the command made a curve of all hits."""
+    path = copied(made, tmp_path / "a run")
+    (path / "curves" / "size-family-2.json").write_text("{")
+    with pytest.raises(RunError) as refused:
+        curves(path)
+    assert str(refused.value).endswith(f"delete it, then: trex curve '{path}' --over size --family 2")

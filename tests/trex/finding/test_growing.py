@@ -110,8 +110,9 @@ def test_a_page_of_a_search_says_that_it_grows(tmp_path: Path) -> None:
     assert '<meta http-equiv="refresh"' in text and "what it has found so far and reloads itself" in text
     again = go_on(done.folder).report.read_text()
     assert '<meta http-equiv="refresh"' not in again
-    for words in ("How often, ", "Also in <code>", "What may be said"):
+    for words in ("How often in ", "Also in <code>", "What may be said"):
         assert words in again and words not in text, f"{words!r} waits for the end of the search"
+    assert "unsearched" not in again
     assert NOT_YET in text and NOT_YET not in again
 
 

@@ -28,6 +28,7 @@ from trex.report.compare_page import write_comparison
 from trex.report.first_screen import tone
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import open_run
+from trex.runs.open_world import open_world
 from trex.search.hit import count_known
 from trex.search.judging.headline import headline
 
@@ -37,8 +38,9 @@ EXPLAINED = 8
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     outcome = run(tmp_path_factory.mktemp("pages"), ["search.steps=40", "search.seed=3"])
-    explain(outcome.folder, ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4), silent)
     with open_run(outcome.folder, for_writing=True) as folder:
+        options = ExplainOptions(top=EXPLAINED, nuisances=0, flip_renders=4)
+        explain(folder, options, silent, lambda: open_world(folder))
         records = read_draws(folder.draws)
         describe(folder, records, silent)
         return conclude_run(folder, records)

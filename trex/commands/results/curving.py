@@ -8,7 +8,7 @@ from trex.curves.curve import Curve
 from trex.curves.measure import curve_of_run
 from trex.curves.options import CurveOptions
 from trex.curves.values import value_curve
-from trex.finding.conclude import conclude_run, renew_report
+from trex.finding.conclude import conclude_run
 from trex.pages.display import Display
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import is_of_own_world, open_run
@@ -21,7 +21,7 @@ def curve_with_report(
     """The curve and the report's path; see `curve_of_run`, and `value_curve` for worlds of the user's own."""
     with open_run(path, for_writing=True) as folder:
         if is_of_own_world(folder.manifest):
-            curve = value_curve(folder, options, lambda: open_world(folder, processes), display.show)
-            return curve, conclude_run(folder, run_draws(folder)).report
-    made = curve_of_run(path, options, display.show, processes)
-    return made, renew_report(path).report
+            made = value_curve(folder, options, lambda: open_world(folder, processes), display.show)
+        else:
+            made = curve_of_run(folder, options, display.show, processes)
+        return made, conclude_run(folder, run_draws(folder)).report

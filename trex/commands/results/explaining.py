@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from trex.explain.changes import ChangedHit, explain_changes
@@ -13,40 +14,39 @@ from trex.finding.examine import render_large, with_hint
 from trex.foundation.errors import TrexError
 from trex.pages.display import Display
 from trex.runs.draw_log import run_draws
-from trex.runs.folder import is_of_own_world, open_run
+from trex.runs.folder import RunFolder, is_of_own_world, open_run
 from trex.runs.open_world import open_world
+from trex.worlds.world import OpenWorld
 
 
 def explain_with_report(
     path: Path, options: ExplainOptions, display: Display, processes: int | None, *, large: bool, hint: str = ""
-) -> tuple[ExplainedHits, Path]:  # fmt: skip
-    """The explained scenes and the report's path; `large` renders them again for it, `hint` says how to skip that.
+) -> tuple[ExplainedHits | tuple[ChangedHit, ...], Path]:  # fmt: skip
+    """The explained hits and the report's path; in a world of the user's own, what changes explain them.
 
-    Raises RunError if the run has no hits, or if its model or renderer has changed.
+    `large` renders the scenes again for the page, `hint` says how to skip that. Raises RunError if the run has no hits,
+    or neither scenes nor edits, or if its model or renderer has changed.
     """
-    done = explain(path, options, display.show, processes)
     with open_run(path, for_writing=True) as folder:
-        describe(folder, run_draws(folder), display.show)
-        if large:
-            try:
-                render_large(folder, options.top, with_hint(display.show, hint))
-            except TrexError as error:
-                display.say(f"could not render large pictures for the page: {error}")
+
+        def opened() -> AbstractContextManager[OpenWorld]:
+            return open_world(folder, processes)
+
+        done: ExplainedHits | tuple[ChangedHit, ...]
+        if is_of_own_world(folder.manifest):
+            others = [name for name in ExplainOptions.model_fields if name != "top"]
+            options.refuse(others, "it needs objects; drop it")
+            done = explain_changes(folder, options.top, opened, display.show)
+        else:
+            done = explain(folder, options, display.show, opened)
+            describe(folder, run_draws(folder), display.show)
+            if large:
+                _render_large(folder, options, display, hint)
         return done, conclude_run(folder, run_draws(folder)).report
 
 
-def changes_with_report(
-    path: Path, options: ExplainOptions, display: Display, processes: int | None
-) -> tuple[tuple[ChangedHit, ...], Path] | None:
-    """What changes explain the hits of a run in a world of the user's own, and its report; None in any other world.
-
-    InputError for an option but `top`, RunError if there are no hits, or if the world has no edits or has changed.
-    """
-    with open_run(path, for_writing=True) as folder:
-        if not is_of_own_world(folder.manifest):
-            return None
-        options.refuse(
-            [name for name in ExplainOptions.model_fields if name != "top"], "it needs objects; drop it"
-        )
-        done = explain_changes(folder, options.top, lambda: open_world(folder, processes), display.show)
-        return done, conclude_run(folder, run_draws(folder)).report
+def _render_large(folder: RunFolder, options: ExplainOptions, display: Display, hint: str) -> None:
+    try:
+        render_large(folder, options.top, with_hint(display.show, hint))
+    except TrexError as error:
+        display.say(f"could not render large pictures for the page: {error}")

@@ -36,9 +36,9 @@ def render(
     preset : str, default "fast"
         The quality: docs/reference/presets.md. "fake" needs no Blender.
     device : str, default "auto"
-        auto, cpu or gpu, for Blender.
+        auto, cpu, cuda, optix, hip, oneapi or metal, for Blender. Example: device="cuda".
     processes : int, default one per core, up to 4
-        Blender processes.
+        Blender processes. Example: processes=2.
     progress : bool, default True
         Show the progress.
 

@@ -106,7 +106,13 @@ class Repair:
         return self.label_by(VoteOptions.checked(_given(voters=voters, **votes)))
 
     def label_by(self, votes: VoteOptions) -> Found:
-        """The same, by checked options."""
+        """The same, by checked options.
+
+        Parameters
+        ----------
+        votes : VoteOptions
+            The keywords of `label`. Example: VoteOptions(voters="committee").
+        """
         self._carry_out(_label_step(votes))
         return _found(self.results.label)
 
@@ -126,7 +132,13 @@ class Repair:
         return self.prove_by(ProofOptions.checked(_given(**of)))
 
     def prove_by(self, options: ProofOptions) -> Results:
-        """The same, by checked options."""
+        """The same, by checked options.
+
+        Parameters
+        ----------
+        options : ProofOptions
+            The keywords of `prove`. Example: ProofOptions(queries=("demo",)).
+        """
         from trex.commands.results.proof import prove_searches
         from trex.repair.scenes.official import prove_official
 
@@ -166,7 +178,20 @@ class Repair:
 def open_repair(
     path: Given, *, data: Given | None = None, processes: int | None = None, progress: bool = True
 ) -> Repair:
-    """The repair in a folder; InputError if there is none."""
+    """The repair in a folder; InputError if there is none.
+
+    Parameters
+    ----------
+    path : str or path
+        The repair's folder. Example: "runs/repair/mnist".
+    data : str or path, default None
+        The folder of a digit model's data set; None for the places in docs/how-to/digits.md.
+        Example: data="data/mnist".
+    processes : int, default one per core, up to 4
+        Blender processes. Example: processes=2.
+    progress : bool, default True
+        Show the progress of each step.
+    """
     repair = Repair(
         Path(fspath(path)), None if data is None else Path(fspath(data)), processes, display_of(progress)
     )

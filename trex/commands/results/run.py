@@ -194,11 +194,11 @@ class Run:
         Parameters
         ----------
         format : str, default "clevr"
-            clevr, parquet, hf, coco, fiftyone, or an installed one.
+            clevr, parquet, hf, coco, fiftyone, or an installed one. Example: format="coco".
         out : path, default RUN/export-FORMAT
-            A new or empty folder.
+            A new or empty folder. Example: out="hits-coco".
         edits : bool, default None
-            Include the edited scenes of `explain`; None if there are some.
+            Include the edited scenes of `explain`; None if there are some. Example: edits=False.
         progress : bool, default True
             Show the progress.
         """
@@ -210,8 +210,18 @@ class Run:
     ) -> Run:
         """Continue the search to its end; a finished run is returned unchanged, with its report written again.
 
-        `model` is needed in a new session if the run was made with a model object. Raises RunError if model,
-        renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
+        Raises RunError if model, renderer or shapes have changed since the draws were made, Stopped on Ctrl-C.
+
+        Parameters
+        ----------
+        model : object, default None
+            The model of the run, in a session that does not know the object. Example: model=my_model.
+        progress : bool, default True
+            Show the progress.
+        explain : bool, default True
+            Explain the found scenes: about 20 pictures per scene.
+        large : bool, default True
+            Render the 8 most confident scenes again, large, for the page.
         """
         self._give_world()
         options = RESUME.options.checked({"run": self.path, "explain": explain, "large": large})
@@ -225,20 +235,28 @@ class Run:
     ) -> tuple[Explanation, ...] | tuple[ChangedHit, ...]:  # fmt: skip
         """Find the object responsible for each of the most confident hits, in the order of `hits`.
 
-        With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. `large`: render
-        the scenes again, large, for the page. The report is written again. In a world of your own (`trex.World`), its
-        edits take the place of objects, and of the options only `top` applies. Raises RunError if there are no hits, or
-        the run has neither scenes nor edits.
+        With the defaults a scene of 5 objects takes about 75 renders; existing parts are not repeated. The report is
+        written again. In a world of your own (`trex.World`), its edits take the place of objects, and of the options
+        only `top` applies. Raises RunError if there are no hits, or the run has neither scenes nor edits.
+
+        Parameters
+        ----------
+        model : object, default None
+            The model of the run, in a session that does not know the object. Example: model=my_model.
+        progress : bool, default True
+            Show the progress.
+        large : bool, default False
+            Render the scenes again, large, for the page.
+        processes : int, default one per core, up to 4
+            Blender processes. Example: processes=2.
         """
-        from trex.commands.results.explaining import changes_with_report, explain_with_report
+        from trex.commands.results.explaining import explain_with_report
 
         options = ExplainOptions.checked(parts)
         self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
-            if (changed := changes_with_report(self.path, options, display, processes)) is not None:
-                return changed[0]
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
-        return done.explanations
+        return done if isinstance(done, tuple) else done.explanations
 
     @with_options(CurveOptions)
     def curve(
@@ -250,6 +268,15 @@ class Run:
         `explain`, or of index `object`. The report is written again. In a world of your own (`trex.World`), `over` is
         the name of a number that its prior draws. Raises InputError if no misread object is known, RunError if there
         are no hits.
+
+        Parameters
+        ----------
+        model : object, default None
+            The model of the run, in a session that does not know the object. Example: model=my_model.
+        progress : bool, default True
+            Show the progress.
+        processes : int, default one per core, up to 4
+            Blender processes. Example: processes=2.
         """
         from trex.commands.results.curving import curve_with_report
 
@@ -265,6 +292,13 @@ class Run:
 
         At preset "clevr" a scene takes about two minutes on one core. Each is saved as soon as it is done. Raises
         RunError if there are no hits, or if the model has changed.
+
+        Parameters
+        ----------
+        model : object, default None
+            The model of the run, in a session that does not know the object. Example: model=my_model.
+        progress : bool, default True
+            Show the progress.
         """
         from trex.trials.confirm import confirm
 
@@ -355,10 +389,10 @@ def open_run(
     Parameters
     ----------
     path : str or path
-        The run folder.
+        The run folder. Example: "runs/demo".
     model, world, target, proposal : object, default None
         The objects that the run was made with, in a session that does not know them: a folder stores names and hashes
-        of objects, not the objects.
+        of objects, not the objects. Example: model=my_model.
     """
     given = {"generator.name": world, "target.kind": target, "search.kernel": proposal}
     names = named_objects({key: thing for key, thing in given.items() if thing is not None})

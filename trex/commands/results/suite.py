@@ -21,7 +21,13 @@ Runs = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 @dataclass(frozen=True)
 class Suite:
-    """A folder of failures with their pictures, of which other models are asked; `add` makes it."""
+    """A folder of failures with their pictures, of which other models are asked; `add` makes it.
+
+    Parameters
+    ----------
+    path : Path
+        The folder. Example: Path("failures").
+    """
 
     path: Path
 

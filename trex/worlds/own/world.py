@@ -41,22 +41,22 @@ class World:
         A dict of named values: `(low, high)` for a number, a list for equally likely entries. An int d for N(0, I) in d
         dimensions. An object with `sample(rng)` and `log_density(z)`. A `ScenePrior` for CLEVR's scenes, which need no
         other argument.
-    render : callable
+    render : callable, default Blender's rendering of a `ScenePrior`
         From what the prior draws to a picture (H, W), (H, W, 1) or (H, W, 3): bytes, or floats from 0 to 1. Of a
-        `ScenePrior`, from a Scene to pixels, or to pixels and a mask (0 background, i + 1 object i); by default,
-        Blender renders them.
+        `ScenePrior`, from a Scene to pixels, or to pixels and a mask (0 background, i + 1 object i).
     answer : callable, default None
         The true answer, so that hits are judged and `wrong=True` can be asked for; None where it is unknown.
     edits : callable, default changes of each named value
         From what the prior draws to a dict: the name of each change and the changed values. `run.explain()` tries them.
+        Example: edits=lambda v: {"lighter": v | {"gray": 1.0}}.
     describe : callable, default the named values
-        Words, or a dict of facts, for readers.
+        Words, or a dict of facts, for readers. Example: describe=lambda v: f"gray {v['gray']:.2f}".
     answers : sequence of str, default the model's `labels`
         The model's answers, in the order of its probabilities.
     question : str, default "What does the picture show?"
-        The question that the model answers.
+        The question that the model answers. Example: question="Which side is it on?".
     name : str, default the name of `render`
-        What runs call the world.
+        What runs call the world. Example: name="sides".
 
     Examples
     --------

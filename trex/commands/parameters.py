@@ -1,0 +1,91 @@
+"""The keywords of a verb in Python: its signature, and the numpydoc section that describes each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from trex.foundation.options import Key, Options
+
+PROGRESS, MODEL = "progress", "model"
+HEAD = "Parameters\n----------\n"
+FLAG = re.compile(r"--([a-z][a-z-]*)")
+
+
+def python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
+    """The argument first, then every option as a keyword with its real default."""
+    parameters = []
+    fields = options.model_fields.items()
+    for name, info in sorted(fields, key=lambda field: not options.declared(field[0]).is_argument):
+        is_argument = options.declared(name).is_argument
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
+        default = inspect.Parameter.empty if info.is_required() else info.default
+        annotation = object if name == MODEL else info.annotation
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+    shown = inspect.Parameter(PROGRESS, inspect.Parameter.KEYWORD_ONLY, default=True, annotation=bool)
+    return [*parameters, shown]
+
+
+def key_parameters(keys: Mapping[str, Key]) -> Sequence[inspect.Parameter]:
+    """A keyword for each key of a query; None leaves it as it is."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, kind, default=None, annotation=_plain(each.type))
+        for name, each in keys.items()
+    ]
+
+
+def described(
+    text: str, options: type[Options], keys: Mapping[str, Key] | None = None, without: Sequence[str] = ()
+) -> str:
+    """The documentation with every parameter: those that it describes itself, the options, the keys."""
+    before, _, own = text.partition(HEAD)
+    known = {name for line in own.splitlines() for name in line.partition(" : ")[0].split(", ")}
+    further = [each for each in python_parameters(options) if each.name not in {*known, *without}]
+    lines = [line for each in further for line in _option_lines(options, each)]
+    lines += [line for name, key in (keys or {}).items() for line in _key_lines(name, key)]
+    return "\n".join([f"{in_python(before).rstrip()}\n\n{HEAD}{own.rstrip()}".rstrip(), *lines])
+
+
+def in_python(text: str) -> str:
+    """A help text with the names that options have in Python; that one repeats, its type says."""
+    return FLAG.sub(lambda flag: flag[1].replace("-", "_"), text.replace(" Repeatable.", ""))
+
+
+def _option_lines(options: type[Options], parameter: inspect.Parameter) -> list[str]:
+    if parameter.name == PROGRESS:
+        return _lines(PROGRESS, bool, True, "Show the progress.", None)
+    option = options.declared(parameter.name)
+    example = None if "e.g." in option.help else option.example
+    return _lines(parameter.name, parameter.annotation, parameter.default, in_python(option.help), example)
+
+
+def _key_lines(name: str, key: Key) -> list[str]:
+    return _lines(name, _plain(key.type), key.default, key.words, key.example)
+
+
+def _lines(name: str, kind: object, default: object, words: str, example: object) -> list[str]:
+    shown = inspect.formatannotation(kind).replace("pathlib.", "").replace("trex.query.schema.", "")
+    given = "" if default is inspect.Parameter.empty else f", default {_shown(default)}"
+    value = "" if example is None else f" Example: {name}={example!r}."
+    return [f"{name} : {shown}{given}", f"    {words}{value}"]
+
+
+def _shown(default: object) -> str:
+    return repr(str(default) if isinstance(default, Path) else default)
+
+
+def _plain(kind: Any) -> Any:
+    """A type without what pydantic checks of it."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _plain(parts[0])
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_plain, parts))
+    return origin[tuple(map(_plain, parts))] if origin in (tuple, dict) else kind
