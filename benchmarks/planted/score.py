@@ -86,6 +86,7 @@ def score(claims: Sequence[Claim], truth: Truth) -> dict[str, object]:
         rows.append(
             {
                 "words": claim.words,
+                "parts": [[part.subject, part.literals, part.exists] for part in claim.parts],
                 "fault": best.fault if best else None,
                 "precision": round(best.precision, 4) if best else 0.0,
                 "recall": round(best.recall, 4) if best else 0.0,

@@ -74,7 +74,7 @@ def measured(fault: Fault, pool: Pool) -> float:
     wider = Fault(
         tuple(key for key in fault.keys if key not in free), fault.shows, fault.value, 1.0, fault.outside
     )
-    could = wider.region(table, known) if fault.shows not in FREE else _own_region(wider, pool)
+    could = wider.region(table, known) if fault.shows not in free.values() else _own_region(wider, pool)
     return expected_in_scenes(float(could.sum()) * share / len(table))
 
 
@@ -118,6 +118,8 @@ class _Maker:
         low, high = band / FACTOR, min(0.3, band * FACTOR)
         for _ in range(TRIES):
             fault = self._drawn(kind, fires, band)
+            if f"{fault.shows} {fault.value}" in fault.keys:
+                continue  # it is what it would be taken for
             if (fault.shows, fault.value) in taken and not fault.of_question:
                 continue
             rate = self._quick(fault)
@@ -159,15 +161,18 @@ class _Maker:
 
     def _drawn(self, kind: str, fires: float, band: float) -> Fault:
         rng = self.rng
-        most = 4 if band < 1e-2 else 3 if band < 1e-1 else 2
+        most = 2 if band > 1e-2 else 4
         n = int(rng.integers(1, most + 1))
         if kind == "question":
             first = [_picked(rng, OF_QUESTION, lambda each: each.key.startswith("asks"))]
             others = [_picked(rng, (*OF_QUESTION, *OF_SCENE), _not_asks) for _ in range(n - 1)]
             return Fault(_unique([*first, *others]), ANSWER, "", fires)
         chosen = [_picked(rng, _of_kind(kind), lambda each: True)] if kind != "outside" else []
-        nouns = [_picked(rng, OF_OBJECT, lambda each: each.part == "noun") for _ in range(n - len(chosen))]
-        keys = _unique(_one_of_each([*chosen, *nouns]))
+        more = [
+            _picked(rng, OF_OBJECT, lambda each: each.part == "noun" or (band <= 1e-2 and rng.random() < 0.3))
+            for _ in range(n - len(chosen))
+        ]
+        keys = _unique(_one_of_each([*chosen, *more]))
         shows, value = self._symptom()
         return Fault(keys, shows, value, fires, self._outside() if kind == "outside" else None)
 

@@ -13,10 +13,10 @@ from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.world import OBJECTS
 from trex.auditing.findings import Finding
 
-SWEPT = 0.7  # of the budget
-FAMILIES = 10  # that the rest has room for
+SWEPT = 0.6  # of the budget
+FAMILIES = 5  # that the rest has room for
 CLOSER = 33  # renders of a family for its failures that are looked at more closely (`perform.CLOSER`)
-QUESTIONS = 16
+QUESTIONS = 16  # about each scene
 
 
 def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
