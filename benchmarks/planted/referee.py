@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted.answerer import Answerer
-from benchmarks.planted.world import OF_OBJECT, OF_QUESTION, OF_SCENE, Known, Stream, known_of
+from benchmarks.planted.world import CHUNK, OF_OBJECT, OF_QUESTION, OF_SCENE, Known, Stream, Table, known_of
 from trex.clevr_models.interface.question import Question
 from trex.render.fake import FakeRenderer
 from trex.scenes.conditions import Condition
@@ -64,6 +64,11 @@ class Referee:
         """The next n draws of the prior, with facts and questions; free."""
         self._drawn += n
         return [self._draws.at(k) for k in range(self._drawn - n, self._drawn)]
+
+    def drawn(self, n: int) -> tuple[list[Known], Table]:
+        """The first n draws of the prior, n rounded up to whole files, and which conditions hold in them; free."""
+        n = -(-n // CHUNK) * CHUNK
+        return self._draws.first(n), self._draws.table(n)
 
     def known(self, scene: Scene, seed: int) -> Known:
         """The facts of a scene that an entrant made, and questions about it; free."""

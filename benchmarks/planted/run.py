@@ -13,10 +13,16 @@ import numpy as np
 
 from benchmarks.planted.answerer import Answerer
 from benchmarks.planted.entrants.audit import audit
+from benchmarks.planted.entrants.bandit import bandit
+from benchmarks.planted.entrants.beam import beam
+from benchmarks.planted.entrants.cross_entropy import cross_entropy
 from benchmarks.planted.entrants.entry import Entrant, Hint
 from benchmarks.planted.entrants.find import find
+from benchmarks.planted.entrants.grid import grid
+from benchmarks.planted.entrants.halton import halton
 from benchmarks.planted.entrants.testing import random_testing
 from benchmarks.planted.entrants.tree import random_tree
+from benchmarks.planted.entrants.walk import walk
 from benchmarks.planted.faults import Target
 from benchmarks.planted.referee import Referee
 from benchmarks.planted.score import Truth, score, truth_of
@@ -28,6 +34,12 @@ from trex.foundation.files import make_folder, write_atomic
 ENTRANTS: Mapping[str, Entrant] = {
     "random": random_testing,
     "tree": random_tree,
+    "grid": grid,
+    "halton": halton,
+    "cross-entropy": cross_entropy,
+    "bandit": bandit,
+    "walk": walk,
+    "beam": beam,
     "audit": audit,
     "find": find,
 }

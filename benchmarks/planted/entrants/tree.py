@@ -26,9 +26,13 @@ FEATURES: tuple[tuple[Subject, str], ...] = (
 def random_tree(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     """A tree over questions (conditions on them, on the scene, and those that some object meets), one over scenes."""
     looked = [look(referee, known) for known in referee.draw(referee.left)]
+    return Result(claims_of(looked, seed), sum(each.failed for each in looked))
+
+
+def claims_of(looked: list[Looked], seed: int) -> tuple[Claim, ...]:
+    """The leaves of both trees that the second half of the scenes bears out."""
     half = len(looked) // 2
-    claims = [*_claims(looked, half, seed, by_question=True), *_claims(looked, half, seed, by_question=False)]
-    return Result(tuple(claims), sum(each.failed for each in looked))
+    return (*_claims(looked, half, seed, by_question=True), *_claims(looked, half, seed, by_question=False))
 
 
 def _claims(looked: list[Looked], half: int, seed: int, *, by_question: bool) -> list[Claim]:
