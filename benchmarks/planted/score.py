@@ -125,8 +125,7 @@ def region_cases(truth: Truth, number: int) -> Cases:
         if len(kept) > len(at):
             scenes = [each for each, _ in kept]
             return Cases(scenes, table_of(scenes), np.array([weight for _, weight in kept]))
-    scenes = [pool.known[k] for k in at]
-    return Cases(scenes, table_of(scenes[: 4 * MOST]), np.ones(len(scenes[: 4 * MOST])))
+    return _of_pool(pool, at)
 
 
 def recolored_cases(own: Part, pool: Pool, around: Part | None = None) -> list[Known]:
@@ -169,8 +168,13 @@ def claim_cases(claim: Claim, pool: Pool) -> Cases:
         weights = np.where(holds & (n > 0), 1.0 / np.maximum(1, n), 0.0)
         if int((weights > 0).sum()) > len(at):
             return Cases(made, table, weights)
-    scenes = [pool.known[k] for k in at[: 4 * MOST]]
-    return Cases(scenes, table_of(scenes), np.ones(len(scenes)))
+    return _of_pool(pool, at)
+
+
+def _of_pool(pool: Pool, at: NDArray[np.int64]) -> Cases:
+    """Some of the pool's scenes, at most 4 * MOST of them."""
+    chosen = at[: 4 * MOST]
+    return Cases([pool.known[k] for k in chosen], pool.table.of(chosen), np.ones(len(chosen)))
 
 
 def _judged(claim: Claim, number: int, region: Cases, truth: Truth) -> Judged:

@@ -9,6 +9,7 @@ the repository; they follow from the target's seed.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,7 @@ HEADS: dict[str, tuple[str, ...]] = {
     MISSED: ("seen", MISSED),
 }
 WIDTH, EPOCHS, BATCH, RATE = 128, 12, 512, 2e-3
+LEAST_STEPS = 400  # with few scenes, more epochs
 TAUGHT = 8.0  # weight of an object whose label was changed
 Floats = NDArray[np.float32]
 
@@ -130,10 +132,11 @@ def _train(module: nn.Module, target: Target, pool: Pool) -> None:
     torch.use_deterministic_algorithms(True)
     rows = torch.from_numpy(np.concatenate([features(known.facts) for known in pool.known]))
     labels, weights = _labels(target, pool)
+    epochs = max(EPOCHS, math.ceil(LEAST_STEPS * BATCH / len(rows)))
     optimizer = torch.optim.Adam(module.parameters(), lr=RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     generator = torch.Generator().manual_seed(target.seed)
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         for batch in torch.randperm(len(rows), generator=generator).split(BATCH):
             parts = _parts(module(rows[batch]))
             losses = [

@@ -78,6 +78,19 @@ class Table:
     def __len__(self) -> int:
         return len(self.scenes)
 
+    def of(self, at: NDArray[np.int64]) -> Table:
+        """The table of some of the scenes; `at` ascends."""
+        place = np.full(len(self), -1)
+        place[at] = np.arange(len(at))
+        objects, questions = place[self.object_of] >= 0, place[self.question_of] >= 0
+        return Table(
+            self.objects[objects],
+            self.scenes[at],
+            self.questions[questions],
+            place[self.object_of[objects]],
+            place[self.question_of[questions]],
+        )
+
 
 def table_of(known: Sequence[Known]) -> Table:
     """The table of these scenes."""
