@@ -67,8 +67,8 @@ def write_page(out: Path, page: Path) -> None:
     make_folder(page.parent)
     write_atomic(figure, curves(cells(rows(out))).encode())
     words = (
-        "# Planted failures\n\nThe share of planted faults that each entrant finds, with 95% intervals by a bootstrap over "
-        f"targets.\n\n![Faults found by budget]({figure.name})\n\n{table(out)}\n"
+        "# Planted failures\n\nThe share of planted faults that each entrant finds, with 95% intervals by a bootstrap "
+        f"over targets.\n\n![Faults found by budget]({figure.name})\n\n{table(out)}\n"
     )
     write_atomic(page, words.encode())
 
