@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.planted.run import ENTRANTS, Bench, carry_out, cpu_hours, table
+from benchmarks.planted.world import CHUNK
 
 POOL = 100_000
 
@@ -28,6 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
         "--table", action="store_true", help="print the table of all runs in OUT, and do none"
     )
     chosen = parser.parse_args(arguments)
+    if chosen.pool < CHUNK or chosen.pool % CHUNK:
+        parser.error(f"--pool {chosen.pool} is no multiple of {CHUNK}; give one")
     if chosen.table:
         print(table(chosen.out))
         print(f"\n{cpu_hours(chosen.out):.2f} CPU hours")
