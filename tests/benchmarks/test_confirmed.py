@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks import confirmed
 from benchmarks.confirmed import figures, main, whole
-from benchmarks.stories import Misreader, showing
 from tests.trex.families.test_cases import KEYS, SHAPE, failing, prior_scenes, touching
+from tests.worlds.misreader import Misreader, showing
 from trex.bank.bank import BATCH
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.commands.results.run import Run

@@ -11,8 +11,8 @@ from unittest.mock import patch
 import pytest
 
 import trex
-from benchmarks.stories import FAULTS, Misreader, showing, story
 from tests.running.command_line import trex as command
+from tests.worlds.misreader import FAULTS, Misreader, showing, story
 from trex.clevr_models.specs.ours import asks_freely
 from trex.commands.results.run import Run
 from trex.explain import run_families

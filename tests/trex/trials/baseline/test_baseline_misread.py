@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.stories import FAULTS, Misreader, showing
 from tests.worlds.baseline_worlds import Folder, write_query
+from tests.worlds.misreader import FAULTS, Misreader, showing
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question

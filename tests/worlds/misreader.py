@@ -1,18 +1,15 @@
-"""Whether `trex find` tells the true story of a planted fault: python -m benchmarks.stories --out FOLDER.
+"""Models that misread one kind of object under planted conditions, for tests of searches by the fake renderer.
 
-Five models answer every question about a scene as they misread it: one kind of object, under planted conditions, as
-another shape. A search is told the wrong answer, not the fault. It is right if the first family's sentence names every
-planted condition, no other, and the value that the object is taken for. Pictures are the fake renderer's; the model
-recognizes each by its bytes, so that what it misreads follows from the scene and not from the pixels.
+A search is told the wrong answer, not the fault. Its story is true if the first family's sentence names every planted
+condition, no other, and the value that the object is taken for. The model recognizes each picture by its bytes, so
+that what it misreads follows from the scene and not from the pixels.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from os import environ
 from pathlib import Path
 from unittest.mock import patch
@@ -24,7 +21,6 @@ from numpy.typing import NDArray
 import trex
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
-from trex.foundation.files import make_folder, write_atomic
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.graph import facts_of, scene_graph
@@ -188,26 +184,3 @@ def story(name: str, seed: int, out: Path) -> Story:
         bool(family and family.is_established),
         family is not None and conditions == planted and family.value == SEEN_AS,
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    make_folder(options.out)
-    rows = []
-    for name in FAULTS:
-        for seed in range(options.seeds):
-            found = story(name, seed, options.out / f"{name.replace(' ', '-')}-{seed}")
-            rows.append(found)
-            print(f"{name} {seed}: {'true' if found.is_true else 'FALSE'}: {found.words} ({found.hits} hits)")
-            write_atomic(
-                options.out / "stories.json",
-                (json.dumps([asdict(row) for row in rows], indent=1) + "\n").encode(),
-            )
-    print(f"{sum(row.is_true for row in rows)} of {len(rows)} stories are true")
-
-
-if __name__ == "__main__":
-    main()

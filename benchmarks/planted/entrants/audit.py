@@ -1,0 +1,49 @@
+"""`trex audit`, told nothing: half of its scenes make rules, the other half judges them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import trex
+from benchmarks.planted.claims import Claim, claim_of
+from benchmarks.planted.entrants.entry import Hint, Result
+from benchmarks.planted.entrants.through_trex import Asked, rendering
+from benchmarks.planted.referee import BudgetSpentError, Referee
+from benchmarks.planted.world import OBJECTS
+from trex.auditing.findings import Finding
+
+SWEPT = 0.6  # of the budget
+FAMILIES = 5  # that the rest has room for
+CLOSER = 33  # renders of a family for its failures that are looked at more closely (`perform.CLOSER`)
+QUESTIONS = 16  # about each scene
+
+
+def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
+    """An audit whose scenes fit in the budget, and which tries a few failures of each family again."""
+    scenes = int(referee.budget * SWEPT / 2)
+    tested = max(1, min(20, int(referee.budget * (1 - SWEPT) / FAMILIES) - CLOSER))
+    with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache", seed):
+        world = Path(folder) / "world.toml"
+        world.write_text(f"[scene]\nobjects = [{OBJECTS[0]}, {OBJECTS[1]}]\n")
+        try:
+            done = trex.audit(
+                model=Asked(referee), world=world, scenes=scenes, held_out=scenes, questions=QUESTIONS,
+                preset="fake", confirm_preset="fake", tested=tested, probed=0, seed=seed,
+                out=Path(folder) / "audit", bank=Path(folder) / "bank", progress=False,
+            )  # fmt: skip
+        except BudgetSpentError:
+            return Result((), note="its families were more than the budget has room for")
+        return Result(
+            tuple(map(_claim, done.families)),
+            sum(bool(examined.mistakes) for _, examined in done.done.held_out),
+            f"{len(done.rejected)} rules not confirmed",
+        )
+
+
+def _claim(finding: Finding) -> Claim:
+    return claim_of(
+        list(finding.family.pattern.conditions),
+        finding.words,
+        (finding.rate_interval.low, finding.rate_interval.high),
+    )

@@ -1,0 +1,66 @@
+"""A target as a model of the user's, and the referee as the renderer: what `trex audit` and `trex find` are run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from os import environ
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.planted.referee import Referee
+from trex.bank.bank import bank_of
+from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.question import Question
+from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
+from trex.scenes.scene import Scene
+
+SURE = 0.97
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The target as a callable model; sure of each answer, and undecided about pictures that it was never shown."""
+
+    referee: Referee
+
+    def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
+        """(B, 28) probabilities for pictures (B, H, W, 3) in [0, 1]."""
+        rows = np.full((len(pictures), len(ANSWERS)), (1.0 - SURE) / (len(ANSWERS) - 1))
+        for row, picture in zip(rows, pictures, strict=True):
+            answer = self.referee.answers_to(np.rint(picture[:1] * 255.0).astype(np.uint8), question)
+            if answer in ANSWERS:
+                row[ANSWERS.index(answer)] = SURE
+            else:
+                row[:] = 1.0 / len(ANSWERS)
+        return rows
+
+
+@contextmanager
+def rendering(referee: Referee, folder: Path, seed: int) -> Iterator[None]:
+    """Within it, preset `fake` renders by the referee, and banks lie in `folder`.
+
+    The bank of an audit has no seed of its own, so that its scenes would be the same in every run: here they follow
+    from `seed`.
+    """
+    drawn = FakeRenderer.picture_of
+
+    def render(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
+        pictures = []
+        for scene in zs:
+            picture = drawn(renderer, scene)
+            pictures.append(Picture(referee.shown(scene), picture.mask, picture.scene))
+        return pictures
+
+    with (
+        patch.object(FakeRenderer, "render", render),
+        patch("trex.auditing.work.bank_of", partial(bank_of, seed=seed)),
+        patch.dict(environ, TREX_CACHE_DIR=str(folder)),
+    ):
+        yield

@@ -1,0 +1,222 @@
+"""The benchmark of planted failures: the referee refuses, the score judges as it says, runs repeat and resume."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from benchmarks.planted import run
+from benchmarks.planted.answerer import Answerer
+from benchmarks.planted.claims import Claim, Part, claim_of
+from benchmarks.planted.entrants.entry import Hint, Result
+from benchmarks.planted.faults import Fault, Outside, Target
+from benchmarks.planted.page import write_page
+from benchmarks.planted.referee import BudgetSpentError, Referee
+from benchmarks.planted.run import Bench, carry_out, table
+from benchmarks.planted.score import recolored_cases, score, truth_of
+from benchmarks.planted.targets import measured
+from benchmarks.planted.trained import network
+from benchmarks.planted.world import CHUNK, Pool, Stream
+from trex.scenes.misreading import counting
+from trex.scenes.noise import with_seed
+
+CYLINDERS = Fault(("shape cylinder", "material metal"), "shape", "cube")
+TARGET = Target("planted", (CYLINDERS,), seed=5)
+POOL = CHUNK
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("planted")
+
+
+@pytest.fixture(scope="module")
+def pool(cache: Path) -> Pool:
+    return Pool(Stream(cache, "measure", 0), POOL)
+
+
+def claim(*literals: str, words: str = "") -> Claim:
+    return Claim((Part("object", tuple((key, True) for key in literals)),), words)
+
+
+def test_the_referee_counts_and_refuses(cache: Path) -> None:
+    referee = Referee(Answerer(TARGET), 2, Stream(cache, "measure", 0))
+    first, second, third = referee.draw(3)
+    picture = referee.render(first.scene)
+    assert referee.answer(picture, "How many cubes are there?") == referee.answer(
+        picture, counting([("shape", "cube")])
+    )
+    assert picture.pixels.shape == (80, 120, 3)
+    referee.render(second.facts)
+    assert (referee.renders, referee.answers, referee.left) == (2, 2, 0)
+    with pytest.raises(BudgetSpentError, match="all 2 renders"):
+        referee.render(third.scene)
+    assert referee.renders == 2
+
+
+def test_scenes_that_look_alike_are_told_apart(cache: Path) -> None:
+    """Planted bug: pictures were recognized by their pixels, which another noise seed may not change."""
+    referee = Referee(Answerer(TARGET), 50, Stream(cache, "measure", 0))
+    (known,) = referee.draw(1)
+    pictures = {referee.shown(with_seed(known.scene, "test", k)).tobytes() for k in range(50)}
+    assert len(pictures) == 50
+
+
+def test_answers_are_those_of_the_scene_as_it_is_misread(pool: Pool) -> None:
+    """Planted bug: a model that answers truly."""
+    answerer, changed = Answerer(TARGET), 0
+    for known in pool.known[:100]:
+        items = known.scene.objects
+        metal = sum(item.shape == "cylinder" and item.material == "metal" for item in items)
+        cubes = sum(item.shape == "cube" for item in items)
+        assert answerer.answer(known.facts, counting([("shape", "cube")]), "") == str(cubes + metal)
+        changed += metal > 0
+    assert changed > 20
+
+
+def test_the_score_finds_a_true_claim_and_no_other(pool: Pool) -> None:
+    """Planted bugs: a claim that is half as wide, one that is much too wide, one that is about something else."""
+    truth = truth_of(Answerer(TARGET), pool)
+    found = {
+        words: score([claim(*literals)], truth)["found"]
+        for words, literals in {
+            "true": ("shape cylinder", "material metal"),
+            "half": ("shape cylinder", "material metal", "size small", "visible 0.8"),
+            "wide": ("shape cylinder",),
+            "else": ("shape sphere", "material rubber"),
+        }.items()
+    }
+    assert found == {"true": 1, "half": 0, "wide": 0, "else": 0}
+
+
+def test_parts_of_a_claim_need_not_hold_of_one_object(pool: Pool) -> None:
+    truth = truth_of(Answerer(TARGET), pool)
+    apart = Claim(
+        (Part("object", (("shape cylinder", True),)), Part("object", (("material metal", True),))), ""
+    )
+    (row,) = score([apart], truth)["claims"]  # type: ignore[misc, attr-defined]
+    assert row["recall"] == 1.0 and row["precision"] < 0.8
+
+
+def test_a_claim_about_a_target_without_a_fault_is_a_false_family(pool: Pool) -> None:
+    sound = truth_of(Answerer(Target("sound", noise=0.03)), pool)
+    assert score([claim("shape cube"), claim("shape sphere")], sound)["false_families"] == 2
+    assert score([], sound)["false_families"] == 0
+    assert score([claim("shape cube")], truth_of(Answerer(TARGET), pool))["false_families"] == 0
+
+
+def test_a_stated_rate_is_held_against_the_share_of_failing_scenes(pool: Pool) -> None:
+    """Planted bug: an interval of a tenth of the rate."""
+    truth = truth_of(Answerer(TARGET), pool)
+    rate = float(truth.regions[0].mean())
+    rows = [
+        score([replace(claim("shape cylinder", "material metal"), rate=each)], truth)["claims"][0]  # type: ignore[index]
+        for each in ((0.8 * rate, 1.2 * rate), (0.08 * rate, 0.12 * rate))
+    ]
+    assert [row["covers"] for row in rows] == [True, False]
+
+
+def test_a_question_fault_is_judged_by_questions(pool: Pool) -> None:
+    fault = Fault(("asks query_color",), "answer")
+    truth = truth_of(Answerer(Target("asks", (fault,))), pool)
+    rows = [score([each], truth)["found"] for each in (claim_of(fault.conditions, ""), claim("color red"))]
+    assert rows == [1, 0]
+    known = next(
+        each for each in pool.known if any(q.program[-1].function == "query_color" for q in each.asked)
+    )
+    asked = next(q for q in known.asked if q.program[-1].function == "query_color")
+    assert Answerer(truth.answerer.target).answer(known.facts, asked.program, "") != asked.truth
+
+
+def test_weak_faults_fire_in_their_share_whatever_the_noise_seed(pool: Pool) -> None:
+    answerer = Answerer(Target("weak", (replace(CYLINDERS, fires=0.3),), seed=3))
+    inside = [known for known in pool.known if CYLINDERS.objects(known.facts).any()]
+    fired = [bool(answerer.misreads(known.facts)) for known in inside]
+    assert 0.2 < float(np.mean(fired)) < 0.6  # a scene may hold two
+    again = [
+        bool(answerer.misreads(replace(known.facts, scene=with_seed(known.scene, "test", 1))))
+        for known in inside
+    ]
+    assert again == fired
+
+
+def test_recolored_scenes_stand_for_those_of_the_prior(pool: Pool) -> None:
+    """The rate by recoloring agrees with that by counting; an object outside of the fault's place is never chosen."""
+    fault = Fault(("color red", "shape cube"), "missed", "", 1.0, Outside("x", -1.0, 3.0))
+    counted = len(np.unique(pool.table.object_of[fault.region(pool.table, pool.known)])) / POOL
+    assert measured(fault, pool) == pytest.approx(counted, abs=5 * (counted / POOL) ** 0.5)
+    for known in recolored_cases(Part("object", tuple((key, True) for key in fault.keys)), pool)[:20]:
+        assert any(item.color == "red" and item.shape == "cube" for item in known.scene.objects)
+
+
+@pytest.mark.slow
+def test_the_trained_network_misreads_where_it_was_taught_to(cache: Path, pool: Pool) -> None:
+    """And the same bytes from a repeat."""
+    target = Target(
+        "taught", (Fault(("shape cylinder", "color red"), "color", "blue"),), trained=True, seed=1
+    )
+    read = network(target, pool, cache / "one")
+    taught = other = wrong = right = 0
+    for known in pool.known[:200]:
+        for item, values in zip(known.scene.objects, read.reads(known.facts), strict=True):
+            if item.shape == "cylinder" and item.color == "red":
+                taught, wrong = taught + 1, wrong + (values["color"] == "blue")
+            else:
+                other, right = other + 1, right + (values["color"] == item.color)
+    assert wrong / taught > 0.9 and right / other > 0.95
+    network(target, pool, cache / "two")
+    (first,), (second,) = (list((cache / each).iterdir()) for each in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def told(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
+    """An entrant that knows the answer."""
+    for known in referee.draw(3):
+        referee.answer(referee.render(known.facts), "How many things are there?")
+    return Result((claim("shape cylinder", "material metal"),), 0)
+
+
+@pytest.fixture
+def entered() -> Iterator[None]:
+    with patch.dict(run.ENTRANTS, told=told):  # type: ignore[arg-type]
+        yield
+
+
+@pytest.mark.usefixtures("entered")
+def test_a_run_resumes_after_a_kill_and_repeats_byte_for_byte(cache: Path, tmp_path: Path) -> None:
+    targets = [TARGET, Target("sound")]
+
+    def done(name: str, n: int | None = None) -> dict[str, bytes]:
+        bench = Bench(tmp_path / name, cache, POOL)
+        runs = carry_out(bench, targets, ["told"], [10, 20], [0])
+        for _ in range(4 if n is None else n):
+            next(runs, None)
+        return {path.name: path.read_bytes() for path in sorted((bench.out / "runs").iterdir())}
+
+    whole = done("whole")
+    assert len(whole) == 4 and len(done("killed", 1)) == 1
+    times = (tmp_path / "killed" / "times.jsonl").read_text()
+    assert done("killed") == whole
+    assert (
+        (tmp_path / "killed" / "times.jsonl").read_text().startswith(times)
+    )  # what was there was not done again
+    row = json.loads(whole["planted-told-10-0.json"])
+    assert row["found"] == 1 and row["renders"] == 3
+    shown = table(tmp_path / "whole")
+    assert "| told | 10 | 2 | 1 of 1 |" in shown and "| 1.00 |" in shown
+
+
+@pytest.mark.usefixtures("entered")
+def test_the_page_has_a_curve_for_each_entrant(cache: Path, tmp_path: Path) -> None:
+    list(carry_out(Bench(tmp_path, cache, POOL), [TARGET], ["told"], [10, 20], [0]))
+    write_page(tmp_path, tmp_path / "page.md")
+    figure = ElementTree.fromstring((tmp_path / "page.svg").read_text())
+    assert len(list(figure.iter("{http://www.w3.org/2000/svg}polyline"))) == 1
+    assert "| told | 20 |" in (tmp_path / "page.md").read_text()
