@@ -13,6 +13,7 @@ from trex.query.verb_options import Device, Endpoint, MaxRequests, Model, Proces
 
 MAX_SCENES = 1_000_000
 MAX_PROBED = 1000
+MAX_WORDINGS = 20
 
 
 def _sure(value: float) -> float:
@@ -52,6 +53,15 @@ class AuditOptions(Options):
         int,
         Option("New scenes made from each family's failures, in each of four ways.", low=0, high=MAX_PROBED),
     ] = 8
+    wordings: Annotated[
+        int,
+        Option(
+            "Ways to put the question of each confirmed failure, its own included; 1 tries no other.",
+            metavar="K",
+            low=1,
+            high=MAX_WORDINGS,
+        ),
+    ] = 3
     fresh: Annotated[
         int,
         Option(

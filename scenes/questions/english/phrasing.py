@@ -15,7 +15,7 @@ from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import CLEVR, SYNONYMS, Vocabulary
 
 Choose = Callable[[Sequence[str]], str]
-_TRIES = 10  # draws for each wording that is wanted, as a short question has few
+_TRIES = 10  # draws of each kind for a wording that is wanted, as a short question has few
 # clevr-dataset-gen, CLEVR_1.0_templates; we write the first of each. {} are objects with their article, sets without.
 _COMPARED = {
     "equal_integer": (
@@ -71,16 +71,20 @@ def wordings(
 ) -> tuple[str, ...]:
     """Up to n different English questions that all ask for the program: that of `phrase`, then random ones.
 
-    They differ in synonyms and templates, all of them CLEVR's; a shape has the words of its card. A larger n adds
-    wordings at the end. Errors as from `phrase`.
+    They differ from it by synonyms and templates, all of them CLEVR's, at every place that allows it, as long as there
+    are such questions; then at some. A shape has the words of its card. A larger n adds wordings at the end. Errors as
+    from `phrase`.
     """
 
-    def choose(options: Sequence[str]) -> str:
+    def any_of(options: Sequence[str]) -> str:
         return options[int(rng.integers(len(options)))]
+
+    def other_of(options: Sequence[str]) -> str:
+        return any_of(options[1:] or options)
 
     found = {phrase(program, vocabulary): None}
     for _ in range(n - 1):
-        for _ in range(_TRIES):
+        for choose in (other_of,) * _TRIES + (any_of,) * _TRIES:
             text = _Phraser(program, vocabulary, choose).question()
             if text not in found:
                 found[text] = None
