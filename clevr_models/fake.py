@@ -7,6 +7,7 @@ searching (five brown things near the camera look like one red thing).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,7 @@ class FakeModel:
 
     name: str = "fake"
     input_size: tuple[int, int] | None = None
+    reads_words: ClassVar[bool] = False
 
     def bind(self, question: Question) -> ColorArea:
         words = (word for step in question.program for word in step.value_inputs)

@@ -44,6 +44,11 @@ class IepModel:
         bound.register_buffer("program", programs)  # so that another program counts as another model
         return BoundModule(bound, labels)
 
+    @property
+    def reads_words(self) -> bool:
+        """Not if it runs the question's own program."""
+        return self.part.kind == BASELINE or self.generator is not None
+
     def program(self, question: Question) -> tuple[str, ...]:
         """The tokens to run: the generator's output for the text, or the question's own program."""
         if self.generator is None:

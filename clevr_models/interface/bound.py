@@ -77,6 +77,11 @@ class AsksMany(Protocol):
         ...
 
 
+def reads_words(model: ClevrModel) -> bool:
+    """Whether the words of a question can change the answers: not if the model says `reads_words = False`."""
+    return bool(getattr(model, "reads_words", True))
+
+
 def in_evaluation_mode(module: nn.Module) -> nn.Module:
     """The module without dropout; as it is if its mode was chosen before (torch.export, torch.jit.freeze)."""
     if not hasattr(module, "training"):  # a frozen program

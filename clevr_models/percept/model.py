@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -71,6 +72,7 @@ class PerceptModel:
     percept: Percept
     name: str = "percept"
     input_size: tuple[int, int] | None = INPUT_SIZE
+    reads_words: ClassVar[bool] = False
 
     def bind(self, question: Question) -> BoundModule:
         """The model with a question; InputError if its program is invalid."""

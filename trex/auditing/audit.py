@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
     PROBED,
+    REWORDED,
     SETTINGS,
     TESTED,
     Examined,
@@ -29,17 +30,20 @@ from trex.auditing.records import (
     check_same,
     read_settings,
 )
+from trex.auditing.reword import wordings_of
 from trex.auditing.work import (
     FRESH_SIZE,
     MANIFEST,
     PROBES,
     TESTS,
+    WORDS,
     Confirm,
     Crew,
     Examine,
     Here,
     Opened,
     Probe,
+    Reword,
     SweepLog,
     Unit,
     Work,
@@ -193,6 +197,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     ]
     tested = _completed(folder / TESTS, TESTED, tests, crew, partial(progress, "families"))
     found = findings(grouped.results, tested, memberships, settings.severity)
+    found = _in_other_words(work, grouped, found, crew, partial(progress, "wordings"))
     chosen = {finding.number: finding for finding in found if finding.is_confirmed}
     members = [
         Probe(number, finding.family, [(row.scene, failing[row.scene][0].scene) for row in finding.stayed])
@@ -221,6 +226,29 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
         if fresh
         else None,
     )
+
+
+def _in_other_words(
+    work: Work,
+    grouped: Grouped,
+    found: Sequence[Finding],
+    crew: Crew,
+    progress: Callable[[int, int], None],
+) -> list[Finding]:
+    """The findings; confirmed ones with what becomes of their mistakes in other words, if that was ever asked for."""
+    path = work.folder / WORDS
+    if work.wordings < 2 and not path.exists():
+        return list(found)
+    units = [
+        Reword(finding.number, finding.family, grouped.results[finding.number].of_scenes(finding.stayed))
+        for finding in found
+        if finding.is_confirmed
+    ]
+    rows = _completed(path, REWORDED, units, crew, progress)
+    return [
+        replace(finding, wordings=wordings_of([row for row in rows if row.family == finding.number]))
+        for finding in found
+    ]
 
 
 def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> list[Examined]:

@@ -32,6 +32,7 @@ from trex.worlds.asking import Said
 
 SHOWN = 3  # failures of a family that are looked at more closely
 Wrong = tuple[Mistake, SceneQuestion]
+Failing = tuple[Facts, Examined, list[int]]  # a failing scene, and its units that fail as a family says
 TRIED = 8  # changes of one scene that are rendered, at most
 NOISES = 2  # noise seeds under which the model must be right after a change
 NEIGHBORS = 3  # objects that are left out one at a time, the nearest first
@@ -48,7 +49,7 @@ class Confirmer:
         self,
         number: int,
         family: Family,
-        failures: Sequence[tuple[Facts, Examined, list[int]]],
+        failures: Sequence[Failing],
         log: Rows[Tested],
     ) -> None:
         """Ask about each failing scene once more, from where the log ends; the units are those that failed."""
@@ -66,9 +67,7 @@ class Confirmer:
         self, number: int, family: Family, facts: Facts, examined: Examined, failed: list[int], is_shown: bool
     ) -> Tested:
         """The mistakes stay if at least half of them are made again, as the family's sentence says and as surely."""
-        questions = self.asker.questions(facts.scene, examined.scene)
-        places = mistakes_of(family, facts.scene, examined, failed)
-        wrong = [(mistake, questions[mistake.at]) for mistake in examined.mistakes if mistake.at in places]
+        wrong = mistaken(family, (facts, examined, failed), self.asker)
         scene, membership = deciding_scene(facts.scene), Membership(family, examined, self.asker.vocabulary)
         output = self._answers(scene, [question for _, question in wrong])
         sure = [
@@ -164,6 +163,14 @@ class Confirmer:
     def _answers(self, scene: Scene, questions: Sequence[SceneQuestion]) -> list[Said]:
         (image,) = images(self.renderer.render([scene]))
         return self.asker.ask(image, questions)
+
+
+def mistaken(family: Family, failing: Failing, asker: Asker) -> list[Wrong]:
+    """The confident mistakes of a failing scene that belong to a family, with their questions."""
+    facts, examined, failed = failing
+    questions = asker.questions(facts.scene, examined.scene)
+    places = mistakes_of(family, facts.scene, examined, failed)
+    return [(mistake, questions[mistake.at]) for mistake in examined.mistakes if mistake.at in places]
 
 
 def deciding_scene(scene: Scene) -> Scene:

@@ -16,6 +16,7 @@ from trex.auditing.confirm import deciding_scene
 from trex.auditing.findings import Finding, rate_words, share_words
 from trex.auditing.leads import Lead
 from trex.auditing.records import REMEDY, Tested
+from trex.auditing.reword import Wordings
 from trex.auditing.side_by_side import SideBySide, document_of
 from trex.auditing.work import MANIFEST, PICTURES
 from trex.foundation.codec import Codec
@@ -134,6 +135,16 @@ def _family(finding: Finding, probes: Mapping[str, Proportion]) -> dict[str, obj
         "became": [list(row) for row in finding.family.became[:5]],
         "scenes": [row.scene for row in finding.shown],
         "flips": [None if row.flip is None else asdict(row.flip) for row in finding.shown],
+        **({} if finding.wordings is None else {"wordings": _wordings(finding.wordings)}),
+    }
+
+
+def _wordings(found: Wordings) -> dict[str, object]:
+    return {
+        "tried": found.is_read,
+        "stays": _share(found.stays) if found.is_read else None,
+        "probabilities_differ": found.is_moved if found.is_read else None,
+        "depends": found.matter,
     }
 
 

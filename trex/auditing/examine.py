@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trex.auditing.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question, question_of
 from trex.families.trace import trace
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
@@ -20,14 +20,14 @@ from trex.scenes.conditions import Asked
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Answered, Misreading
 from trex.scenes.questions.answers import answer_of
-from trex.scenes.questions.english import phrase
+from trex.scenes.questions.english import phrase, wordings
 from trex.scenes.questions.families import FAMILIES, SceneQuestion, random_questions
 from trex.scenes.questions.families import Family as QuestionFamily
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.asking import Said, ask_all
 
-QUESTIONS, NUISANCES, TRACING, PROBING = range(4)  # streams of random numbers
+QUESTIONS, NUISANCES, TRACING, PROBING, WORDING = range(5)  # streams of random numbers
 
 
 def is_of(family: QuestionFamily, wanted: Sequence[str]) -> bool:
@@ -58,9 +58,13 @@ class Asker:
 
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
         """What the model says to each question about a picture (H, W, 3)."""
-        output = ask_all(
-            self.model, image, [question_of(self.words(question), question.program) for question in questions]
+        return self.ask_in_words(
+            image, [question_of(self.words(question), question.program) for question in questions]
         )
+
+    def ask_in_words(self, image: NDArray[np.float32], questions: Sequence[Question]) -> list[Said]:
+        """As `ask`, in words of your own."""
+        output = ask_all(self.model, image, questions)
         for answer in {item.answer for item in output} - set(ANSWERS):
             if (clevrs := answer_of(answer)) in ANSWERS:
                 raise InputError(
@@ -72,6 +76,11 @@ class Asker:
     def words(self, question: SceneQuestion) -> str:
         """The question in English."""
         return phrase(question.program, self.vocabulary)
+
+    def wordings(self, question: SceneQuestion, number: int, at: int, n: int) -> tuple[str, ...]:
+        """Up to n wordings, that of `words` first, of question `at` about member `number`; more come at the end."""
+        rng = stream(self.seed, AUDIT_STREAM, WORDING, number, at)
+        return wordings(rng, question.program, n, self.vocabulary)
 
     def examine(self, facts: Facts, image: NDArray[np.float32], number: int) -> Examined:
         """The answers about a picture, its confident mistakes, and the misreadings that explain them.

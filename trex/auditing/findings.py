@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.confirm import SHOWN
+from trex.auditing.confirm import SHOWN, Failing
 from trex.auditing.membership import ExaminedScene, Memberships, mistakes_of
-from trex.auditing.records import Examined, Tested
+from trex.auditing.records import Tested
+from trex.auditing.reword import Wordings
 from trex.auditing.sought import Sought
 from trex.families.family import Family, clear_value
 from trex.foundation.percent import percent, percent_interval
@@ -17,7 +18,6 @@ from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.pages.notebook_html import block_html
-from trex.scenes.graph import Facts
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
 Judges = tuple[
@@ -52,6 +52,9 @@ class Finding:
     survives: Mapping[str, tuple[float, int]]
     covers: Proportion  # of the confident mistakes of the held-out scenes, those that belong to the family
     stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
+    wordings: Wordings | None = (
+        None  # how these fare if their questions are put in other words; None if not asked
+    )
 
     def __repr__(self) -> str:
         return f"<Finding {self.number}: {self.words} {rate_words(self)}>"
@@ -85,7 +88,7 @@ class HeldOut:
     family: Family
     inside: tuple[float, ...]  # per scene, the share of the units under the conditions that fail
     outside: tuple[float, ...]  # and of the other units
-    failures: tuple[tuple[Facts, Examined, list[int]], ...]  # each with its failing units
+    failures: tuple[Failing, ...]
     wider: HeldOut | None = None
     sought: Sought | None = None
 
@@ -100,9 +103,14 @@ class HeldOut:
         return own if self.wider is None else max(own, self.wider.p_value)
 
     @property
-    def askable(self) -> tuple[tuple[Facts, Examined, list[int]], ...]:
+    def askable(self) -> tuple[Failing, ...]:
         """The failures with a confident mistake that can be asked about again; whether others stay is not known."""
         return tuple(row for row in self.failures if mistakes_of(self.family, row[0].scene, row[1], row[2]))
+
+    def of_scenes(self, rows: Sequence[Tested]) -> tuple[Failing, ...]:
+        """The failures that were asked about in these rows."""
+        scenes = {row.scene for row in rows}
+        return tuple(failing for failing in self.failures if failing[1].scene in scenes)
 
 
 def in_held_out(
@@ -166,7 +174,7 @@ def counted_in(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> l
 def _counted(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
     inside: list[list[float]] = [[] for _ in families]
     outside: list[list[float]] = [[] for _ in families]
-    failures: list[list[tuple[Facts, Examined, list[int]]]] = [[] for _ in families]
+    failures: list[list[Failing]] = [[] for _ in families]
     for situation in scenes:
         for k, family in enumerate(families):
             failed, n, units = situation.failing(family)

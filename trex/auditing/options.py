@@ -14,6 +14,7 @@ from trex.query.verb_options import Device, Endpoint, MaxRequests, Model, Proces
 MAX_SCENES = 1_000_000
 MAX_PROBED = 1000
 MAX_RARE = 100_000
+MAX_WORDINGS = 20
 
 
 def _sure(value: float) -> float:
@@ -77,6 +78,16 @@ class AuditOptions(Options):
             example=16,
         ),
     ] = 8
+    wordings: Annotated[
+        int,
+        Option(
+            "Ways to put the question of each confirmed failure, its own included; 1 tries no other.",
+            metavar="K",
+            low=1,
+            high=MAX_WORDINGS,
+            example=5,
+        ),
+    ] = 3
     fresh: Annotated[
         int,
         Option(

@@ -16,6 +16,7 @@ from trex.auditing.findings import Finding, share_words
 from trex.auditing.leads import Lead, leads_words, searched_words
 from trex.auditing.membership import failures_of
 from trex.auditing.records import Flip, Tested
+from trex.auditing.reword import wordings_words
 from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
@@ -88,6 +89,7 @@ def write_report(
         "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
+        "wordings_words": wordings_words,
         "probe_words": probe_words,
         "table": _table(done.by_question),
         "agreement_words": agreement_words(done.fresh.agreement) if done.fresh else "",

@@ -20,6 +20,7 @@ from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
 from trex.auditing.records import Settings, read_settings
+from trex.auditing.reword import wordings_words
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, Crew, Work
 from trex.bank.named import bank_world, world_query
@@ -93,12 +94,12 @@ class AuditResult:
 
     def _repr_html_(self) -> str:
         """The headline, the families with their rates, and what was not found, for notebooks."""
-        families = [f"{finding.words} {rate_words(finding)}." for finding in self.families]
+        families = [" ".join(_sentences(finding)) for finding in self.families]
         return block_html(self.headline, [*families, not_found_words(self.looked_for)], [], str(self.page))
 
     def __str__(self) -> str:
         """The families, and what was not found, for the terminal."""
-        families = [f"  {finding.words} {rate_words(finding)}." for finding in self.done.confirmed]
+        families = [f"  {' '.join(_sentences(finding))}" for finding in self.done.confirmed]
         compared = [beside_words(self.beside)] if self.beside else []
         lines = [
             self.headline,
@@ -114,6 +115,16 @@ class AuditResult:
     def document(self) -> dict[str, object]:
         """All figures, as in `report.json`, and the path of the page."""
         return document(self.done, self.leads, self.beside, self.rows) | {"page": str(self.page)}
+
+
+def _sentences(finding: Finding) -> list[str]:
+    """A family in words: when it fails, how often, and in how many other wordings if any were tried."""
+    tried = finding.wordings is not None and finding.wordings.is_read
+    return [
+        finding.words,
+        f"{rate_words(finding)}.",
+        *([wordings_words(finding.wordings)] if tried else []),
+    ]
 
 
 def perform(
@@ -160,7 +171,16 @@ def work_of(options: AuditOptions) -> Work:
     folder = options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
     bank, processes = options.bank, options.processes
     return Work(
-        model, settings, prior, folder, bank, processes, options.probed, options.fresh, options.device
+        model,
+        settings,
+        prior,
+        folder,
+        bank,
+        processes,
+        options.probed,
+        options.fresh,
+        options.device,
+        options.wordings,
     )
 
 

@@ -144,8 +144,26 @@ class Probed:
     fails: bool | None
 
 
+@dataclass(frozen=True)
+class Reworded:
+    """The confident mistakes of a failing scene of a family whose questions were put in other words.
+
+    `wording` numbers the wordings of a question, from 1. Of the `asked` questions, `stays` get a mistake as the
+    family's sentence says, as surely as before; of `moved` the words change a probability. `is_read` is False if the
+    model reads programs alone, and nothing was asked.
+    """
+
+    family: int
+    scene: int
+    wording: int
+    asked: int
+    stays: int
+    moved: int
+    is_read: bool = True
+
+
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
-PROBED, FRESH_SCENES = Codec(Probed), Codec(FreshScenes)
+PROBED, REWORDED, FRESH_SCENES = Codec(Probed), Codec(Reworded), Codec(FreshScenes)
 
 
 def read_settings(path: Path, inside: Path | None = None) -> Settings | None:

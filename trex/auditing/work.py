@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
-from trex.auditing.confirm import Confirmer
+from trex.auditing.confirm import Confirmer, Failing
 from trex.auditing.examine import Asker
 from trex.auditing.probe import Prober
 from trex.auditing.records import (
@@ -20,12 +20,15 @@ from trex.auditing.records import (
     FRESH_SCENES,
     PROBED,
     REMEDY,
+    REWORDED,
     TESTED,
     Examined,
     Probed,
+    Reworded,
     Settings,
     Tested,
 )
+from trex.auditing.reword import Reworder
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.families.family import Family
@@ -34,14 +37,14 @@ from trex.foundation.files import Closing
 from trex.inference.scoring import images
 from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
-from trex.scenes.graph import Facts, facts_of
+from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.trials.lines import Rows
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
-PROBES = "probed.jsonl"
+PROBES, WORDS = "probed.jsonl", "reworded.jsonl"
 FRESH, FRESH_SIZE = "fresh.jsonl", "fresh.json"
 T = TypeVar("T")
 
@@ -59,8 +62,9 @@ class SweepLog:
 class Work:
     """What an audit works with: the model, the settings, the world, and where everything is kept.
 
-    `probed` scenes like the failures of each confirmed family are made in each way, and the model is asked about
-    `fresh` scenes that no rule was made from or judged by; more of both can be asked for later.
+    `probed` scenes like the failures of each confirmed family are made in each way, the failures' questions are put in
+    `wordings` ways, and the model is asked about `fresh` scenes that no rule was made from or judged by; more of each
+    can be asked for later.
     """
 
     model: ClevrModel
@@ -72,6 +76,7 @@ class Work:
     probed: int = 0
     fresh: int = 0
     device: str = "auto"
+    wordings: int = 1
 
     @property
     def asker(self) -> Asker:
@@ -232,7 +237,7 @@ class Confirm:
 
     number: int
     family: Family
-    failures: Sequence[tuple[Facts, Examined, list[int]]]
+    failures: Sequence[Failing]
     codec: ClassVar[Codec[Tested]] = TESTED
 
     def known(self, rows: Sequence[Tested]) -> list[Tested]:
@@ -261,3 +266,22 @@ class Probe:
         """Go on where the log ends."""
         prober = Prober(opened.renderer, opened.work.asker, opened.work.probed)
         prober.probe(self.number, self.family, self.members, log)
+
+
+@dataclass(frozen=True)
+class Reword:
+    """Put the questions of these failures of a family, which stayed at the deciding look, in other words."""
+
+    number: int
+    family: Family
+    failures: Sequence[Failing]
+    codec: ClassVar[Codec[Reworded]] = REWORDED
+
+    def known(self, rows: Sequence[Reworded]) -> list[Reworded]:
+        """The rows of wordings that were tried before."""
+        return [row for row in rows if row.family == self.number]
+
+    def do(self, opened: Opened, log: Rows[Reworded]) -> None:
+        """Go on where the log ends."""
+        reworder = Reworder(opened.renderer, opened.work.asker, opened.work.wordings)
+        reworder.reword(self.number, self.family, self.failures, log)

@@ -50,7 +50,16 @@ def run_audit(board: TaskBoard, job: str, run: Path, watcher: Watcher) -> None:
     prior = bank_world(options.world)
     model = Elsewhere(settings.model)
     work = Work(
-        model, settings, prior, run, options.bank, None, options.probed, options.fresh, options.device
+        model,
+        settings,
+        prior,
+        run,
+        options.bank,
+        None,
+        options.probed,
+        options.fresh,
+        options.device,
+        options.wordings,
     )
     crew = FarmCrew(board, job, run)
 
