@@ -1,4 +1,4 @@
-"""`trex audit`, told nothing: half of its scenes make rules, the other half judges them."""
+"""`trex audit`, told nothing: random scenes, and scenes with rare combinations, make rules; others judge them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from benchmarks.planted.entrants.through_trex import Asked, rendering
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.world import OBJECTS
 from trex.auditing.findings import Finding
+from trex.auditing.sought import FEW
 
-SWEPT = 0.6  # of the budget
-FAMILIES = 5  # that the rest has room for
+SWEPT = 0.2  # of the budget, random scenes that make rules, and as many that judge them
+RARE = 0.16  # of the budget, scenes with rare combinations, and half as many near those that failed
+FAMILIES = 3  # that the rest has room for
 CLOSER = 33  # renders of a family for its failures that are looked at more closely (`perform.CLOSER`)
 QUESTIONS = 16  # about each scene
 
 
 def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     """An audit whose scenes fit in the budget, and which tries a few failures of each family again."""
-    scenes = int(referee.budget * SWEPT / 2)
-    tested = max(1, min(20, int(referee.budget * (1 - SWEPT) / FAMILIES) - CLOSER))
+    scenes, rare = int(referee.budget * SWEPT), int(referee.budget * RARE)
+    left = referee.budget - 2 * scenes - rare - rare // 2
+    tested = max(1, min(20, left // FAMILIES - CLOSER - FEW))
     with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache", seed):
         world = Path(folder) / "world.toml"
         world.write_text(f"[scene]\nobjects = [{OBJECTS[0]}, {OBJECTS[1]}]\n")
         try:
             done = trex.audit(
-                model=Asked(referee), world=world, scenes=scenes, held_out=scenes, questions=QUESTIONS,
+                model=Asked(referee), world=world, scenes=scenes, held_out=scenes, rare=rare, questions=QUESTIONS,
                 preset="fake", confirm_preset="fake", tested=tested, probed=0, seed=seed,
                 out=Path(folder) / "audit", bank=Path(folder) / "bank", progress=False,
             )  # fmt: skip
