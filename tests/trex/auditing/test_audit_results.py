@@ -16,6 +16,7 @@ from tests.running.junit_files import check_valid
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.document import FAILURES, Failure, opened_failure, read_failures
+from trex.auditing.reword import wordings_words
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Program, execute
@@ -79,11 +80,39 @@ def test_cut_among_its_last_steps_it_ends_in_the_same_bytes(
     made: package.AuditResult, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(made.path, tmp_path / "cut"))
-    for name in ("tested.jsonl", "probed.jsonl"):
+    for name in ("tested.jsonl", "reworded.jsonl", "probed.jsonl"):
         lines = (folder / name).read_bytes().splitlines(keepends=True)
         assert len(lines) > 1
         (folder / name).write_bytes(b"".join(lines[:1]) + lines[1][:9])
     assert trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", folder).exit_code == 0
+    assert tree(folder) == tree(made.path)
+
+
+def test_the_page_the_document_and_the_terminal_tell_of_other_wordings(made: package.AuditResult) -> None:
+    page, families = made.page.read_text(), made.families
+    assert all(family.wordings is not None and family.wordings.stays.of for family in families)
+    documented = [item for item in made.document()["families"] if item["confirmed"]]  # type: ignore[attr-defined]
+    for family, item in zip(families, documented, strict=True):
+        words = wordings_words(family.wordings)
+        assert "tays in " in words and words in page and words in str(made)
+        assert item["wordings"]["stays"]["of"] == family.wordings.stays.of  # type: ignore[union-attr]
+    assert page.count("<dt>In other words</dt>") == len(families)
+
+
+def test_an_audit_without_other_wordings_has_the_bytes_of_before_and_is_asked_later(
+    made: package.AuditResult, tmp_path: Path
+) -> None:
+    """An audit of an earlier version has no such log; it opens, stays as it is, and is completed if asked for."""
+    folder, bank = Path(shutil.copytree(made.path, tmp_path / "earlier")), made.path.parent / "bank"
+    for path in folder.glob("reworded.jsonl*"):
+        path.unlink()
+    kept = {name: data for name, data in tree(folder).items() if not name.startswith("report.")}
+    assert len(kept) < len(tree(made.path)) - 2
+    assert trex(*COMMAND, "--wordings", "1", "--bank", bank, "--out", folder).exit_code == 0
+    assert {name: data for name, data in tree(folder).items() if not name.startswith("report.")} == kept
+    assert "In other words" not in (folder / "report.html").read_text()
+    assert "wordings" not in (folder / "report.json").read_text()
+    assert trex(*COMMAND, "--bank", bank, "--out", folder).exit_code == 0
     assert tree(folder) == tree(made.path)
 
 

@@ -131,7 +131,7 @@ def stays(folder: Path, fails: Fails, seed: int) -> Proportion:
 def test_a_model_that_depends_on_the_words_is_told_from_one_that_does_not_in_every_seed(
     tmp_path: Path,
 ) -> None:
-    """Planted bugs: all wordings had the text of the plain one; only its program was put to the model."""
+    """Planted bug: all wordings had the text of the plain one (`test_the_planted_bug_is_caught`)."""
     (one := tmp_path / "one").mkdir()
     (other := tmp_path / "other").mkdir()
     depends = [stays(one, by_its_words, seed) for seed in range(SEEDS)]
