@@ -12,7 +12,7 @@ from typing import TypeVar
 from trex.auditing.by_kind import LookedFor, Row, by_question, looked_for
 from trex.auditing.compare import Fresh, in_fresh_scenes
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, HeldOut, counted_in, covered, findings, in_held_out, share_words
+from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
 from trex.auditing.leads import Hint, hints
 from trex.auditing.membership import ExaminedScene, memberships_of, situations
 from trex.auditing.probe import probe_shares
@@ -282,8 +282,7 @@ def grouped_scenes(opened: Opened, swept: Sequence[Examined], crew: Crew, progre
     rare = rare_training(opened, training, crew, progress)
     progress("rules", 0, 1)
     families = discover([*training, *rare], work.prior.vocabulary)
-    holds = [len(seen.inside) for seen in counted_in(families, held_out)]
-    judges = judges_of(opened, families, holds, crew, progress)
+    judges = judges_of(opened, families, held_out, crew, progress)
     return Grouped(rows, training, held_out, in_held_out(families, held_out, judges))
 
 

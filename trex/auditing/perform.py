@@ -168,7 +168,7 @@ def work_of(options: AuditOptions) -> Work:
         options = planned(options.budget, options)
     model = open_model(options.model, about_model(options))
     settings = audit_settings(model, prior, options)
-    folder = options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
+    folder = _folder(options)
     bank, processes = options.bank, options.processes
     return Work(
         model,
@@ -246,11 +246,16 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
     )
 
 
+def _folder(options: AuditOptions) -> Path:
+    return options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
+
+
 def _rare(options: AuditOptions) -> int:
     """The scenes with rare combinations; of a folder that holds an audit, as many as it has."""
     if options.rare is not None:
         return options.rare
-    known = read_settings(options.out / MANIFEST) if options.out and options.out.is_dir() else None
+    folder = _folder(options)
+    known = read_settings(folder / MANIFEST) if folder.is_dir() else None
     return options.scenes // RARE_PART if known is None else known.rare
 
 

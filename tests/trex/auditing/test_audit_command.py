@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.perform import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned, work_of
+from trex.auditing.records import SETTINGS
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
@@ -211,3 +213,17 @@ def test_a_budget_does_not_change_with_the_probes(tmp_path: Path) -> None:
     ]
     settings = [work_of(options).settings for options in request]
     assert settings[0] == settings[1] == settings[2]
+
+
+def test_an_audit_of_before_keeps_its_scenes_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: in the folder that is taken without --out, it was refused for scenes that it never had."""
+    monkeypatch.chdir(tmp_path)
+    options = AuditOptions.checked({"model": NAMED, "preset": "fake", "confirm_preset": "fake", "scenes": 16})
+    work = work_of(options)
+    assert work.settings.rare == 4
+    work.folder.mkdir(parents=True)
+    (work.folder / "audit.json").write_text(SETTINGS.text(replace(work.settings, rare=0)))
+    assert work_of(options).settings.rare == 0
+    assert work_of(options.changed(rare=2)).settings.rare == 2

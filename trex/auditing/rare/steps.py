@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from trex.auditing.findings import Judges
+from trex.auditing.findings import Judges, counted_in
 from trex.auditing.membership import ExaminedScene, situations
 from trex.auditing.rare.choice import chosen_scenes
 from trex.auditing.rare.near import near_scenes
@@ -68,14 +68,20 @@ def rare_training(
 
 
 def judges_of(
-    opened: Opened, families: Sequence[Family], holds: Sequence[int], crew: Crew, progress: Progress
+    opened: Opened,
+    families: Sequence[Family],
+    held_out: Sequence[ExaminedScene],
+    crew: Crew,
+    progress: Progress,
 ) -> dict[int, Judges]:
     """By the place of each family whose conditions hold in fewer than FEW held-out scenes: further ones for it.
 
-    `holds`: in how many held-out scenes each one's conditions hold; what the model says decides nothing.
+    What the model says about any scene decides nothing.
     """
     work, asker = opened.work, opened.work.asker
-    rare = [k for k, n in enumerate(holds) if n < FEW] if work.settings.rare else []
+    if not work.settings.rare:
+        return {}
+    rare = [k for k, seen in enumerate(counted_in(families, held_out)) if len(seen.inside) < FEW]
     sought = _sought(work.folder / SOUGHT, opened, [families[k] for k in rare], progress)
     members = [member for mine in sought for member in mine.members]
     watched = partial(progress, "scenes of rare families")
