@@ -14,7 +14,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from os import environ
 from pathlib import Path
 from time import process_time
@@ -24,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trex
-from trex.bank.bank import bank_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.foundation.files import make_folder
@@ -103,11 +101,8 @@ def _answer(question: Question, sets: SceneSets) -> str:
 
 
 @contextmanager
-def showing(model: Misreader, cache: Path, seed: int) -> Iterator[list[int]]:
-    """Within it, the model knows each scene that the fake renderer draws; yields the number of pictures so far.
-
-    Audits take their scenes from the bank of this seed; outside, all take them from one bank.
-    """
+def showing(model: Misreader, cache: Path) -> Iterator[list[int]]:
+    """Within it, the model knows each scene that the fake renderer draws; yields the number of pictures so far."""
     render, count = FakeRenderer.render, [0]
 
     def shown(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
@@ -120,7 +115,6 @@ def showing(model: Misreader, cache: Path, seed: int) -> Iterator[list[int]]:
     with (
         patch.object(FakeRenderer, "render", shown),
         patch.dict(environ, TREX_CACHE_DIR=str(cache)),
-        patch("trex.auditing.work.bank_of", partial(bank_of, seed=seed)),
     ):
         yield count
 
@@ -131,7 +125,7 @@ def audited(name: str, way: str, seed: int, out: Path, truth: float) -> dict[str
     model, begun = Misreader(fault), process_time()
     world = out.with_suffix(".toml")
     world.write_text(WORLD)
-    with showing(model, out.with_suffix(".cache"), seed) as count:
+    with showing(model, out.with_suffix(".cache")) as count:
         done = trex.audit(
             model,
             world=world,
@@ -141,6 +135,7 @@ def audited(name: str, way: str, seed: int, out: Path, truth: float) -> dict[str
             tested=10,
             probed=1,
             seed=seed,
+            bank_seed=seed,
             out=out,
             progress=False,
             bank=out.with_suffix(".bank"),

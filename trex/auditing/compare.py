@@ -37,6 +37,7 @@ SAME = (
     "look",
     "sure",
     "seed",
+    "bank_seed",
     "families",
 )  # settings that make scenes comparable
 Row = tuple[Facts, Examined]

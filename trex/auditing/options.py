@@ -109,6 +109,15 @@ class AuditOptions(Options):
         ),
     ] = 0
     seed: Annotated[int, Option("Seed of the questions.", low=0, high=(1 << 63) - 1, example=1)] = 0
+    bank_seed: Annotated[
+        int,
+        Option(
+            "Seed of the scenes, which are those of a bank; another one repeats the audit on other scenes.",
+            low=0,
+            high=(1 << 63) - 1,
+            example=1,
+        ),
+    ] = 0
     families: Annotated[
         tuple[str, ...],
         Option(

@@ -243,6 +243,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
+        bank_seed=options.bank_seed,
     )
 
 

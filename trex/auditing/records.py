@@ -35,6 +35,7 @@ class Settings:
     `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
     `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
     other. `rare` scenes with rare combinations are examined as well, and half as many near those that failed.
+    `bank_seed` is that of the bank whose scenes are examined.
     """
 
     model: str
@@ -53,6 +54,7 @@ class Settings:
     probe_probabilities: ProbeProbabilities = ()
     format: int = FORMAT  # of the folder; audits of before do not say it
     rare: int = 0
+    bank_seed: int = 0
 
 
 @dataclass(frozen=True)

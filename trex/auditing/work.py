@@ -123,7 +123,8 @@ class Opened(Closing):
     def bank(self) -> Bank:
         """The bank of the world at the sweep's look."""
         work = self.work
-        return bank_of(work.prior, render_section(work.settings.look, work.processes, work.device), work.bank)
+        look = render_section(work.settings.look, work.processes, work.device)
+        return bank_of(work.prior, look, work.bank, seed=work.settings.bank_seed)
 
     @cached_property
     def renderer(self) -> CachedRenderer:

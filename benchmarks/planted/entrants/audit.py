@@ -26,13 +26,13 @@ def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     scenes, rare = int(referee.budget * SWEPT), int(referee.budget * RARE)
     left = referee.budget - 2 * scenes - rare - rare // 2
     tested = max(1, min(20, left // FAMILIES - CLOSER - FEW))
-    with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache", seed):
+    with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache"):
         world = Path(folder) / "world.toml"
         world.write_text(f"[scene]\nobjects = [{OBJECTS[0]}, {OBJECTS[1]}]\n")
         try:
             done = trex.audit(
                 model=Asked(referee), world=world, scenes=scenes, held_out=scenes, rare=rare, questions=QUESTIONS,
-                preset="fake", confirm_preset="fake", tested=tested, probed=0, seed=seed,
+                preset="fake", confirm_preset="fake", tested=tested, probed=0, seed=seed, bank_seed=seed,
                 out=Path(folder) / "audit", bank=Path(folder) / "bank", progress=False,
             )  # fmt: skip
         except BudgetSpentError:

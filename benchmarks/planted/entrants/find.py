@@ -23,7 +23,7 @@ def find(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     claims, notes = list[Claim](), list[str]()
     for number, hint in enumerate(told):
         share = referee.left // (len(told) - number)
-        with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache", seed):
+        with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache"):
             try:
                 claims += _searched(Path(folder), referee, seed, hint, int(share * SPARE))
             except BudgetSpentError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from os import environ
 from pathlib import Path
 from unittest.mock import patch
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted.referee import Referee
-from trex.bank.bank import bank_of
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.render.fake import FakeRenderer
@@ -43,12 +41,8 @@ class Asked:
 
 
 @contextmanager
-def rendering(referee: Referee, folder: Path, seed: int) -> Iterator[None]:
-    """Within it, preset `fake` renders by the referee, and banks lie in `folder`.
-
-    The bank of an audit has no seed of its own, so that its scenes would be the same in every run: here they follow
-    from `seed`.
-    """
+def rendering(referee: Referee, folder: Path) -> Iterator[None]:
+    """Within it, preset `fake` renders by the referee, and banks lie in `folder`."""
     drawn = FakeRenderer.picture_of
 
     def render(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
@@ -60,7 +54,6 @@ def rendering(referee: Referee, folder: Path, seed: int) -> Iterator[None]:
 
     with (
         patch.object(FakeRenderer, "render", render),
-        patch("trex.auditing.work.bank_of", partial(bank_of, seed=seed)),
         patch.dict(environ, TREX_CACHE_DIR=str(folder)),
     ):
         yield

@@ -17,6 +17,7 @@ from tests.worlds.repair_toy import tree
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.perform import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned, work_of
 from trex.auditing.records import SETTINGS
+from trex.auditing.work import Opened
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
@@ -52,6 +53,17 @@ def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str,
     assert message["page"] == str(folder / "report.html")
     assert "16 random scenes, 4 with rare combinations and up to 2 near failures" in page
     assert message["not_found"] and "kinds of confident mistakes that were looked for" in page
+
+
+def test_another_bank_seed_examines_other_scenes(tmp_path: Path) -> None:
+    drawn = []
+    for seed in (0, 0, 1):
+        options = AuditOptions(
+            model=NAMED, preset="fake", confirm_preset="fake", bank=tmp_path, bank_seed=seed
+        )
+        with Opened(work_of(options)) as opened:
+            drawn.append(opened.bank.scenes(range(8)))
+    assert drawn[0] == drawn[1] and not set(drawn[0]) & set(drawn[2])
 
 
 @pytest.mark.parametrize("lines", [0, 17, 31])
@@ -113,6 +125,8 @@ def test_a_folder_that_was_tampered_with_is_named(
     ("options", "words"),
     [
         (("--seed", "1"), "other settings (seed)"),
+        (("--bank-seed", "1"), "other settings (bank_seed)"),
+        (("--bank-seed", "-1"), "--bank-seed -1: give 0"),
         (("--scenes", "0"), "--scenes 0: give 1"),
         (("--held-out", "0"), "--held-out 0: give 1"),
         (("--questions", "501"), "--questions 501"),

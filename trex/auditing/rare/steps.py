@@ -98,7 +98,7 @@ def _chosen(path: Path, opened: Opened, progress: Progress) -> list[Scene]:
     work, n = opened.work, opened.work.settings.rare
     with Lines(path, SCENES) as log:
         if len(log.values) < n:
-            log.append(chosen_scenes(work.prior, work.settings.seed, n, progress)[len(log.values) :])
+            log.append(chosen_scenes(work.prior, work.settings.bank_seed, n, progress)[len(log.values) :])
         return list(log.values)
 
 
