@@ -98,11 +98,12 @@ def discover(scenes: Sequence[Situation], vocabulary: Vocabulary) -> list[Family
     families: list[Family] = []
     for symptom in sorted(shown, key=lambda item: (LEVELS.index(item.level), item.what)):
         families += _of_symptom(symptom, conditions[symptom.level], scenes)
-    return sorted(families, key=lambda family: (-_failures(family), family.symptom.what))
+    return most_first(families)
 
 
-def _failures(family: Family) -> int:
-    return sum(n for *_, n in family.became)
+def most_first(families: Iterable[Family]) -> list[Family]:
+    """Families in the order of how many failures they were made of."""
+    return sorted(families, key=lambda family: (-sum(n for *_, n in family.became), family.symptom.what))
 
 
 def _of_symptom(
@@ -115,7 +116,7 @@ def _of_symptom(
     )
     starts = np.cumsum([0, *(int(mine.sum()) for mine in can)])
     became = {
-        int(starts[k] + can[k][: failure.unit].sum()): (_was(scene, failure), failure.value)
+        int(starts[k] + can[k][: failure.unit].sum()): (was(scene, failure), failure.value)
         for k, scene in enumerate(scenes)
         for failure in scene.failures
         if failure.symptom == symptom
@@ -126,12 +127,12 @@ def _of_symptom(
     for rule in find_rules(table, events, least_events=LEAST_EVENTS):
         inside = left & table[:, list(rule.conditions)].all(axis=1)
         left &= ~inside
-        counts = _counted(became[int(k)] for k in np.flatnonzero(inside & events))
+        counts = counted(became[int(k)] for k in np.flatnonzero(inside & events))
         found.append(Family(Pattern.of(conditions[c] for c in rule.conditions), symptom, counts))
     return found
 
 
-def _was(scene: Situation, failure: Failure) -> str:
+def was(scene: Situation, failure: Failure) -> str:
     """What a unit is in truth: the value of an object's misread attribute, or the true answer."""
     if failure.symptom.level != "object":
         return failure.truth
@@ -139,6 +140,7 @@ def _was(scene: Situation, failure: Failure) -> str:
     return value
 
 
-def _counted(became: Iterable[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
+def counted(became: Iterable[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
+    """How often each pair of what a unit is and what it was taken for is there, the most frequent first."""
     counts = Counter(became)
     return tuple(sorted(((*pair, n) for pair, n in counts.items()), key=lambda row: (-row[2], row)))

@@ -14,8 +14,8 @@ from benchmarks.planted.world import OBJECTS
 from trex.auditing.findings import Finding
 from trex.auditing.sought import FEW
 
-SWEPT = 0.2  # of the budget, random scenes that make rules, and as many that judge them
-RARE = 0.16  # of the budget, scenes with rare combinations, and half as many near those that failed
+SWEPT = 0.18  # of the budget, random scenes that make rules, and as many that judge them
+RARE = 0.15  # of the budget, scenes with rare combinations, and as many changed copies of those that failed
 FAMILIES = 3  # that the rest has room for
 CLOSER = 33  # renders of a family for its failures that are looked at more closely (`perform.CLOSER`)
 QUESTIONS = 16  # about each scene
@@ -24,7 +24,7 @@ QUESTIONS = 16  # about each scene
 def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     """An audit whose scenes fit in the budget, and which tries a few failures of each family again."""
     scenes, rare = int(referee.budget * SWEPT), int(referee.budget * RARE)
-    left = referee.budget - 2 * scenes - rare - rare // 2
+    left = referee.budget - 2 * (scenes + rare)
     tested = max(1, min(20, left // FAMILIES - CLOSER - FEW))
     with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache"):
         world = Path(folder) / "world.toml"

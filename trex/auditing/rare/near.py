@@ -1,94 +1,175 @@
-"""Scenes near those that failed: changed copies, which show what of a failing scene matters.
+"""Scenes near those that failed: changed copies, chosen to show which conditions a failure needs.
 
-A failure that one scene shows fits any rule. Each copy differs in one thing: an attribute of the object that failed,
-another object, the lights; where the failure stays, that thing does not matter. Rules are made from copies as from
-other scenes; no figure is, as the copies are no random scenes.
+A failure that one scene shows fits any rule. A copy with some things changed, in which some conditions still hold,
+tells rules apart by whether the model still fails (`trex.families.needs`). What the copies show is stated as a family,
+and judged by random scenes as any other; no figure is made from copies, as they are no random scenes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from trex.auditing.membership import ExaminedScene
-from trex.auditing.probe import CHANGES
-from trex.families.family import Family
+from trex.auditing.probe import CHANGES, OBJECTS
+from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, was
+from trex.families.family import Family, rows
+from trex.families.needs import Needs, needs, telling
+from trex.families.pattern import Pattern
 from trex.families.symptom import Failure
 from trex.inference.rng import AUDIT_STREAM, stream
-from trex.scenes.edits import Edit, attribute_edits, removals
+from trex.scenes.conditions import Bools
+from trex.scenes.edits import attribute_edits, leave_out
+from trex.scenes.graph import facts_of
+from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 
-COPIES = 40  # of a scene that failed
+COPIES = 40  # of a scene that failed at most
 SCENES = 2  # that failed in one way, of which copies are made
-TRIES = 10  # changes for each copy
+ROUND = 5  # copies of a scene that are examined before others are chosen
+POOL = 400  # changed scenes that copies are chosen from
+CHANGED = (1, 1, 2, 2, 3, 4)  # how many things are changed, each as likely
+OWN, OTHER, LEFT_OUT, MOVED = "own attribute", "attribute of another", "another left out", "moved"
+WAYS = (OWN, OTHER, LEFT_OUT, MOVED, *(way for way in CHANGES if way not in (OBJECTS, "noise")))
+WEIGHTS = (0.25, 0.2, 0.2, 0.15, *(0.2 / (len(WAYS) - 4),) * (len(WAYS) - 4))
+CERTAIN = 0.95  # probability from which on no further copy is made
+STATED = 0.3  # probability from which on a family is stated
 NEAR = 5  # stream of random numbers of an audit, after that of `choice`
 Kind = tuple[
     str, str, str, str
 ]  # a symptom's level and name, what the unit is in truth, what it is taken for
+Start = tuple[Situation, Failure]
 
 
-def near_scenes(
-    scenes: Sequence[ExaminedScene], families: Sequence[Family], vocabulary: Vocabulary, seed: int, n: int
-) -> list[Scene]:
-    """At most n copies of scenes with failures that no family holds: those of the most frequent kinds of failures."""
-    copies, starts = list[Scene](), unheld(scenes, families)[: -(-n // COPIES)]
-    for number, (scene, unit) in enumerate(starts):
-        rng = stream(seed, AUDIT_STREAM, NEAR, number)
-        copies += changed_copies(rng, scene, unit, vocabulary, min(COPIES, n - len(copies)))
-    return copies
-
-
-def unheld(scenes: Sequence[ExaminedScene], families: Sequence[Family]) -> list[tuple[Scene, int | None]]:
+def unheld(scenes: Sequence[Situation], families: Sequence[Family]) -> list[Start]:
     """Up to SCENES scenes for each kind of failure that no family holds, the most frequent kinds first.
 
-    Each with the object that failed, None if the failure is on no object. Wrong answers that no misreading explains
-    are left out: copies say nothing about the question.
+    Each with its failure. Wrong answers that no misreading explains are left out: copies say nothing about the
+    question.
     """
-    kinds: dict[Kind, list[tuple[Scene, int | None]]] = defaultdict(list)
+    kinds: dict[Kind, list[Start]] = defaultdict(list)
     for scene in scenes:
-        held = {
-            (family.symptom, unit) for family in families if scene.failures for unit in _held(scene, family)
-        }
         for failure in scene.failures:
-            if failure.symptom.level != "question" and (failure.symptom, failure.unit) not in held:
-                unit = failure.unit if failure.symptom.level == "object" else None
-                kinds[_kind(scene, failure)].append((scene.facts.scene, unit))
+            if failure.symptom.level != "question" and not is_held((scene, failure), families):
+                kinds[_kind(scene, failure)].append((scene, failure))
     ordered = sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind))
     return [start for place in range(SCENES) for kind in ordered for start in kinds[kind][place : place + 1]]
 
 
-def _held(scene: ExaminedScene, family: Family) -> list[int]:
-    failed, *_ = scene.failing(family)
-    return failed
-
-
-def _kind(scene: ExaminedScene, failure: Failure) -> Kind:
-    level, what = failure.symptom.level, failure.symptom.what
-    was = getattr(scene.facts.scene.objects[failure.unit], what, "") if level == "object" else ""
-    return level, what, str(was), failure.value
-
-
-def changed_copies(
-    rng: np.random.Generator, scene: Scene, unit: int | None, vocabulary: Vocabulary, n: int
-) -> list[Scene]:
-    """n valid scenes, fewer if the scene allows no more: each edit of the unit, each removal, then random changes."""
-    own = attribute_edits(scene, vocabulary) if unit is not None else iter(())
-    edits: Iterator[Edit] = iter(
-        [
-            *(edit for edit in own if edit.index == unit),
-            *(edit for edit in removals(scene) if edit.index != unit and len(scene.objects) > 1),
-        ]
+def is_held(start: Start, families: Sequence[Family]) -> bool:
+    """Whether one of these families holds a failure."""
+    scene, failure = start
+    return any(
+        family.covers(failure.symptom, failure.value) and failure.unit in scene.failing(family)[0]
+        for family in families
     )
-    copies = dict.fromkeys(copy for edit in edits if is_valid(copy := edit.apply(scene), vocabulary))
-    ways = [change(vocabulary) for change in CHANGES.values()]
-    for k in range(TRIES * n):
-        if len(copies) >= n:
-            break
-        copy = ways[k % len(ways)](rng, scene)
-        if copy != scene and is_valid(copy, vocabulary):
-            copies[copy] = None
-    return list(copies)[:n]
+
+
+def _kind(scene: Situation, failure: Failure) -> Kind:
+    return failure.symptom.level, failure.symptom.what, was(scene, failure), failure.value
+
+
+class Copies:
+    """The copies of a scene that failed: which to make next, and what those that were examined show.
+
+    `known` are examined random scenes, which say where the model does not fail so. Its choices are a function of these,
+    of the seed and of what the copies have shown.
+    """
+
+    def __init__(
+        self, start: Start, known: Sequence[Situation], vocabulary: Vocabulary, seed: int, number: int
+    ) -> None:
+        (scene, self.failure), symptom = start, start[1].symptom
+        self._vocabulary, self._start = vocabulary, scene
+        self._conditions = conditions_of(vocabulary)[symptom.level]
+        self._columns = np.flatnonzero(scene.table(symptom.level)[self.failure.unit])
+        self._learned, self._known = list(known), len(known)
+        self._moves = Mixture((JitterObject(), RedrawObjects(vocabulary, (1,))), (0.5, 0.5))
+        rng = stream(seed, AUDIT_STREAM, NEAR, number)
+        made = dict(self._changed(rng) for _ in range(POOL))
+        made.pop(scene.facts.scene, None)
+        self._pool = [(copy, unit) for copy, unit in made.items() if is_valid(copy, vocabulary)]
+        self._rows = [self._row(copy, unit) for copy, unit in self._pool]
+
+    def next(self, n: int) -> list[Scene]:
+        """At most n further copies; none once what the failure needs is clear, or no copy would tell more."""
+        n = min(n, COPIES - (len(self._learned) - self._known))
+        if n <= 0 or not self._pool or (found := self._needs()).probability >= CERTAIN:
+            return []
+        chosen = telling(found, np.array(self._rows), n)
+        copies = [self._pool[k][0] for k in chosen]
+        for k in sorted(chosen, reverse=True):
+            del self._pool[k], self._rows[k]
+        return copies
+
+    def learn(self, examined: Sequence[Situation]) -> None:
+        """Take in examined copies."""
+        self._learned += examined
+
+    def stated(self) -> list[Family]:
+        """The family of what the failure needs; none unless that is likely enough and enough failures show it."""
+        found, symptom = self._needs(), self.failure.symptom
+        columns = [int(self._columns[c]) for c in found.best]
+        failures = [
+            (scene, failure)
+            for scene in self._learned
+            for failure in self._events(scene)
+            if scene.table(symptom.level)[failure.unit, columns].all()
+        ]
+        if not columns or found.probability < STATED or len(failures) < LEAST_EVENTS:
+            return []
+        became = counted((was(scene, failure), failure.value) for scene, failure in failures)
+        return [Family(Pattern.of(self._conditions[c] for c in columns), symptom, became)]
+
+    def _needs(self) -> Needs:
+        level = self.failure.symptom.level
+        holds = np.concatenate([scene.table(level)[:, self._columns] for scene in self._learned])
+        failing = [
+            np.isin(np.arange(len(scene.table(level))), [failure.unit for failure in self._events(scene)])
+            for scene in self._learned
+        ]
+        return needs(holds, np.concatenate(failing))
+
+    def _events(self, scene: Situation) -> list[Failure]:
+        """The failures of a scene that are of this kind."""
+        mine = self.failure
+        return [
+            failure
+            for failure in scene.failures
+            if failure.symptom == mine.symptom and failure.value == mine.value
+        ]
+
+    def _row(self, scene: Scene, unit: int) -> Bools:
+        """(m,): which of the conditions still hold for the unit of a copy."""
+        facts = facts_of(scene, self._vocabulary)
+        row: Bools = rows(self.failure.symptom.level, self._conditions, facts, ())[unit, self._columns]
+        return row
+
+    def _changed(self, rng: np.random.Generator) -> tuple[Scene, int]:
+        """A copy with a few things changed, and the number that the unit has in it."""
+        scene, unit = self._start.facts.scene, self.failure.unit
+        for _ in range(rng.choice(CHANGED)):
+            way = str(rng.choice(WAYS, p=WEIGHTS))
+            if way in CHANGES:
+                scene = CHANGES[way](self._vocabulary)(rng, scene)
+            elif way == MOVED:
+                scene = self._moves.propose(rng, scene)
+            else:
+                scene, unit = self._edited(rng, scene, unit, way)
+        return scene, unit
+
+    def _edited(self, rng: np.random.Generator, scene: Scene, unit: int, way: str) -> tuple[Scene, int]:
+        """Another attribute of the unit or of another object, or another object left out."""
+        is_object = self.failure.symptom.level == "object"
+        others = [k for k in range(len(scene.objects)) if k != unit or not is_object]
+        if way == LEFT_OUT:
+            if len(scene.objects) < 2:
+                return scene, unit
+            gone = int(rng.choice(others))
+            return leave_out(scene, gone), unit - (is_object and gone < unit)
+        index = unit if way == OWN and is_object else int(rng.choice(others or [unit]))
+        edits = [edit for edit in attribute_edits(scene, self._vocabulary) if edit.index == index]
+        return (edits[int(rng.integers(len(edits)))].apply(scene) if edits else scene), unit

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from trex.auditing.findings import Judges, counted_in
 from trex.auditing.membership import ExaminedScene, situations
 from trex.auditing.rare.choice import chosen_scenes
-from trex.auditing.rare.near import near_scenes
+from trex.auditing.rare.near import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.records import EXAMINED, Examined
 from trex.auditing.sought import FEW, Member, Sought, sought_members
-from trex.auditing.work import Crew, ExamineScenes, Opened
+from trex.auditing.work import Crew, ExamineScenes, Opened, Work
 from trex.bank.bank import BATCH
-from trex.families.discover import discover
+from trex.families.discover import discover, most_first
 from trex.families.family import Family
 from trex.foundation.codec import Codec
 from trex.foundation.progress import Progress
@@ -24,15 +26,14 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import Lines
 
-CHOSEN, CHOSEN_SCENES, NEAR, SOUGHT, JUDGED = (
-    f"rare-{name}.jsonl" for name in ("examined", "scenes", "near", "sought", "judged")
+CHOSEN, CHOSEN_SCENES, COPIED, SOUGHT, JUDGED = (
+    f"rare-{name}.jsonl" for name in ("examined", "scenes", "copies", "sought", "judged")
 )
-FIRST_CHOSEN, FIRST_NEAR = 1 << 42, 1 << 43  # numbers of scenes, for their questions: those of no bank
+FIRST_CHOSEN, FIRST_COPY = 1 << 42, 1 << 43  # numbers of scenes, for their questions: those of no bank
 FIRST_SOUGHT = 5_000_000  # members of the bank: no sweep has as many
 SOUGHT_IN = (
     4  # random scenes for each held-out one, of which those that meet a rare family's conditions are sought
 )
-NEAR_SHARE = 2  # chosen scenes for each one near a failure
 
 
 @dataclass(frozen=True)
@@ -49,22 +50,51 @@ SCENES, SOUGHT_ROWS = Codec(Scene), Codec(SoughtRow)
 
 def rare_training(
     opened: Opened, training: Sequence[ExaminedScene], crew: Crew, progress: Progress
-) -> list[ExaminedScene]:
-    """Further scenes that rules are made from: those with rare combinations, and those near failures; [] without."""
+) -> tuple[list[ExaminedScene], list[Family]]:
+    """Further scenes to make rules from, with rare combinations; and the families that copies of failures show."""
     work, settings = opened.work, opened.work.settings
     if not settings.rare:
-        return []
+        return [], []
     chosen = _chosen(work.folder / CHOSEN_SCENES, opened, progress)
-    vocabulary = work.prior.vocabulary
     members = list(enumerate(chosen, start=FIRST_CHOSEN))
     watched = partial(progress, "scenes with rare combinations")
-    further = situations(_examined(work.folder / CHOSEN, members, vocabulary, crew, watched), work.asker)
-    known = [*training, *further]
-    families = discover(known, vocabulary)
-    near = near_scenes(known, families, vocabulary, settings.seed, settings.rare // NEAR_SHARE)
-    members, watched = list(enumerate(near, start=FIRST_NEAR)), partial(progress, "scenes near failures")
-    rows = _examined(work.folder / NEAR, members, vocabulary, crew, watched)
-    return [*further, *situations(rows, work.asker)]
+    rows = _examined(work.folder / CHOSEN, members, work.prior.vocabulary, crew, watched)
+    further = situations(rows, work.asker)
+    return further, _from_copies(work, [*training, *further], crew, partial(progress, "scenes near failures"))
+
+
+def _from_copies(
+    work: Work, known: Sequence[ExaminedScene], crew: Crew, progress: Callable[[int, int], None]
+) -> list[Family]:
+    """The families that changed copies show, of failures that no rule and none of these families holds."""
+    vocabulary, left = work.prior.vocabulary, work.settings.rare
+    starts = deque(enumerate(unheld(known, discover(known, vocabulary))))
+    members, open_, stated = list[Member](), list[Copies](), list[Family]()
+    while left > 0 and (starts or open_):
+        while starts and len(open_) < max(1, work.settings.rare // COPIES):
+            number, start = starts.popleft()
+            if not is_held(start, stated):
+                open_.append(Copies(start, known, vocabulary, work.settings.seed, number))
+        batches = list[list[Scene]]()
+        for copies in open_:
+            batches.append(copies.next(min(ROUND, left)))
+            left -= len(batches[-1])
+        made = [copy for batch in batches for copy in batch]
+        members += enumerate(made, start=FIRST_COPY + len(members))
+        rows = _examined(work.folder / COPIED, members, vocabulary, crew, progress)
+        seen = iter(situations(rows[len(rows) - len(made) :], work.asker))
+        for copies, batch in zip(tuple(open_), batches, strict=True):
+            copies.learn(list(islice(seen, len(batch))))
+            if not batch or left == 0:
+                open_.remove(copies)
+                stated += copies.stated()
+    return stated
+
+
+def with_stated(families: Sequence[Family], stated: Sequence[Family]) -> list[Family]:
+    """Families of rules and of copies, each once."""
+    once = {(family.symptom, frozenset(family.pattern.conditions)): family for family in (*stated, *families)}
+    return most_first(once.values())
 
 
 def judges_of(

@@ -1,0 +1,140 @@
+"""What a failure needs: which of the conditions that hold for a failing unit must hold for it to fail.
+
+One failing scene fits any rule of its own conditions. Changed copies of it tell the rules apart: a conjunction is
+learned from one positive example and queries (Angluin 1988, Machine Learning 2, 319-342), here with chance: a model
+may fail in a share of the scenes, and elsewhere. Each conjunction of at most MOST conditions is as likely as the others
+of its length, and lengths are alike. Given a conjunction, failures have one chance where it holds, by Beta(1, 1/2), and
+another elsewhere, by Beta(1/2, 20); so its likelihood is a product of two beta-binomial ones. That nothing matters
+is a conjunction of none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.families.rules import Bools
+from trex.inference.types import Floats
+
+MOST = 4  # conditions
+EXTENDED = 100  # of the most likely conjunctions of MOST - 1 conditions, which alone get another one
+TOGETHER = 2000  # conjunctions, the most likely ones, that choose the next copies
+INSIDE, OUTSIDE = (1.0, 0.5), (0.5, 20.0)  # of the beta distributions of both chances
+CELLS = 1 << 26  # of the largest table that is made at once
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Conjunctions of conditions, as tuples of columns, the most likely first, and their probabilities (k,)."""
+
+    conjunctions: tuple[tuple[int, ...], ...]
+    probabilities: Floats
+
+    @property
+    def best(self) -> tuple[int, ...]:
+        """The most likely conjunction; () if nothing seems to matter."""
+        return self.conjunctions[0]
+
+    @property
+    def probability(self) -> float:
+        """That of the most likely one."""
+        return float(self.probabilities[0])
+
+
+def needs(holds: Bools, events: Bools) -> Needs:
+    """The conjunctions of m conditions, given (n,) events among n cases and which conditions hold there (n, m).
+
+    Each condition holds for the failing unit itself, one of the cases. Conjunctions of MOST conditions extend the most
+    likely ones of one condition less.
+    """
+    m = holds.shape[1]
+    sizes = [_places(combinations(range(m), size), size) for size in range(MOST)]
+    scores = [_scores(places, holds, events, m) for places in sizes]
+    longest = sizes[-1][np.argsort(-scores[-1], kind="stable")[:EXTENDED]]
+    sizes.append(_extended(longest, m))
+    scores.append(_scores(sizes[-1], holds, events, m))
+    every = np.concatenate(scores)
+    order = np.argsort(-every, kind="stable")[:TOGETHER]
+    starts = np.cumsum([0, *map(len, sizes)])
+    at = np.searchsorted(starts, order, side="right") - 1
+    chosen = tuple(tuple(map(int, sizes[k][place - starts[k]])) for k, place in zip(at, order, strict=True))
+    weights = np.exp(every - every.max())
+    return Needs(chosen, weights[order] / weights.sum())
+
+
+def telling(known: Needs, candidates: Bools, n: int) -> list[int]:
+    """The places of at most n candidates (rows of conditions) whose failures would tell most about what is needed.
+
+    Each next one is that with the largest expected information, in nats, given what the others before it will show
+    (Lindley 1956, Annals of Mathematical Statistics 27, 986-1005), as if units failed exactly where a conjunction
+    holds. Fewer if no further one would tell anything.
+    """
+    weights = known.probabilities / known.probabilities.sum()
+    shown = np.stack([candidates[:, list(c)].all(axis=1) for c in known.conjunctions], axis=1).astype(
+        np.float64
+    )
+    groups, chosen = np.zeros(len(weights), dtype=np.intp), list[int]()
+    while len(chosen) < n:
+        apart = np.zeros((len(weights), int(groups.max()) + 1))
+        apart[np.arange(len(weights)), groups] = weights
+        inside, total = shown @ apart, apart.sum(axis=0)
+        gained = (_entropy(inside, total) + _entropy(total - inside, total)).sum(axis=1)
+        gained[chosen] = 0.0
+        best = int(np.argmax(gained))
+        if gained[best] <= 1e-9:
+            break
+        chosen.append(best)
+        _, groups = np.unique(groups * 2 + (shown[best] > 0.0), return_inverse=True)
+    return chosen
+
+
+def _scores(places: Places, holds: Bools, events: Bools, m: int) -> Floats:
+    """(k,): log probabilities of conjunctions of one length, but for a constant."""
+    from scipy.special import betaln
+
+    k, size = places.shape
+    cases, inside = np.empty(k), np.empty(k)
+    for part in _parts(k, len(holds)):
+        met = np.ones((len(holds), part.stop - part.start), dtype=np.bool_)
+        for column in places[part].T:
+            met &= holds[:, column]
+        cases[part], inside[part] = met.sum(axis=0), met[events].sum(axis=0)
+    n, total = len(holds), float(events.sum())
+    if size == 0:
+        (a, b), scores = OUTSIDE, np.zeros(k)
+        scores += betaln(total + a, n - total + b) - betaln(a, b)
+        return scores
+    scores = np.full(k, -float(np.log(comb(m, size))))
+    for (a, b), hits, of in ((INSIDE, inside, cases), (OUTSIDE, total - inside, n - cases)):
+        scores += betaln(hits + a, of - hits + b) - betaln(a, b)
+    return scores
+
+
+def _parts(k: int, n: int) -> Iterator[slice]:
+    step = max(1, CELLS // max(1, n))
+    return (slice(at, min(k, at + step)) for at in range(0, k, step))
+
+
+def _extended(places: Places, m: int) -> Places:
+    """Each of the conjunctions with one more condition, each way."""
+    longer = {tuple(sorted({*map(int, row), c})) for row in places for c in range(m)}
+    size = places.shape[1] + 1
+    return _places(sorted(row for row in longer if len(row) == size), size)
+
+
+def _places(rows: Iterable[tuple[int, ...]], size: int) -> Places:
+    chosen = list(rows)
+    return np.array(chosen, dtype=np.intp).reshape(len(chosen), size)
+
+
+def _entropy(part: Floats, of: Floats) -> Floats:
+    """What a part of each total adds to the entropy: -part log(part / total)."""
+    share = np.divide(part, of, out=np.zeros_like(part), where=of > 0.0)
+    found: Floats = -part * np.log(np.clip(share, 1e-300, None))
+    return found
