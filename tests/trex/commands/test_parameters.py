@@ -17,10 +17,13 @@ import trex
 from tests.serving.documented_extensions import ROOT, examples
 from trex.finding.source import query_keywords
 from trex.query.keys import KEYS
+from trex.repair.settings import DecoderQuery, SceneQuery
 
 # Classes that trex makes and its user only reads: their fields are described, their constructors are not for use.
 MADE = {"AuditResult", "Curve", "Explanation", "Family", "Hit", "QueryCheck", "Repair", "Run", "Stopped"}
-PAGE = (ROOT / "docs" / "reference" / "python" / "inference.md").read_text(encoding="utf-8")
+PYTHON = ROOT / "docs" / "reference" / "python"
+PAGE = (PYTHON / "inference.md").read_text(encoding="utf-8")
+KEYS_OF_REPAIRS = (PYTHON / "repair.md").read_text(encoding="utf-8").partition("\n## ")[2]
 SHOWN = re.compile(r"^::: ([\w.]+)(?:\n    options: (.+))?$", re.MULTILINE)
 EXTENSIONS = ("A target", "A sampler", "A proposal", "A world")  # what the page is for
 
@@ -138,6 +141,18 @@ def gaps(page: str) -> dict[str, list[str]]:
 
 def test_every_parameter_of_a_building_block_has_an_entry() -> None:
     assert gaps(PAGE) == {}
+
+
+def test_every_key_of_a_repair_has_an_entry() -> None:
+    classes = {path.rpartition(".")[2]: thing for path, (thing, _) in blocks(KEYS_OF_REPAIRS).items()}
+    sections = {
+        type(value).__name__
+        for query in (DecoderQuery(), SceneQuery())
+        for name, value in query
+        if name not in ("seed", "model")
+    }
+    assert {*classes} == sections
+    assert gaps(KEYS_OF_REPAIRS) == {}
 
 
 def test_a_building_block_without_an_entry_is_noticed() -> None:
