@@ -46,7 +46,27 @@ def start(seed: int, states: Sequence[State[Z]]) -> Checkpoint[Z]:
 def rounds(
     kernel: Kernel[Z], checkpoint: Checkpoint[Z], n_rounds: int, n_warmup: int = 0
 ) -> Iterator[Checkpoint[Z]]:
-    """Yield the chains after each round up to index n_rounds - 1; the first n_warmup draws are marked as warmup."""
+    """Yield the chains after each round; their `draws` are one of each chain.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Takes a step of every chain.
+    checkpoint : Checkpoint
+        Where the chains stand: what a sampler is called with, or what a round has yielded.
+    n_rounds : int
+        Rounds in all, those before the checkpoint included.
+    n_warmup : int, default 0
+        The first draws of each chain that are marked as warmup. 0 in a sampler, since a search marks them itself.
+        Example: n_warmup=100.
+
+    Examples
+    --------
+    What the `make` of a sampler returns, for a kernel of your own::
+
+        def steps(target, begin, n_rounds):
+            return rounds(Mixed(small(target), large(target)), begin, n_rounds)
+    """
     states = checkpoint.states
     rngs = [load_rng(state) for state in checkpoint.rng_states]
     for index in range(checkpoint.next_index, n_rounds):

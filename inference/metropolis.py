@@ -20,7 +20,24 @@ from trex.inference.types import Draw, Prior, Proposal, State, Target, Z, unscor
 
 @dataclass(frozen=True)
 class Candidate(Generic[Z]):
-    """A proposed point; `log_q_ratio` is log q(given | to) - log q(to | given), not computed outside the support."""
+    """A proposed point, with everything that needs no render.
+
+    Parameters
+    ----------
+    z : latent
+        The point.
+    log_prior : float
+        The prior's natural log density there; -inf outside its support, where nothing is rendered.
+    log_q_ratio : float
+        Log q of the way back minus log q of the way there; 0 for a symmetric move, NaN outside the support.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.inference.metropolis import Candidate
+    >>> Candidate(np.zeros(2), log_prior=-1.8, log_q_ratio=0.0).is_possible
+    True
+    """
 
     z: Z
     log_prior: float
@@ -34,9 +51,29 @@ class Candidate(Generic[Z]):
 
 @dataclass(frozen=True)
 class Metropolis(Generic[Z]):
-    """Leaves prior(z) * exp(power * log_weight(z)) invariant; `power` below 1 tempers.
+    """Leaves prior(z) * exp(power * log_weight(z)) invariant.
 
     `propose`, `score` and `decide` are the parts of a step: one batch between the other two renders all candidates.
+    A sampler of your own gets the query's kernel from `world.kernel(target)`, and may change it.
+
+    Parameters
+    ----------
+    prior : Prior
+        The distribution of the latents.
+    proposal : Proposal
+        The move. It must give the density of its way back too.
+    scorer : Scorer
+        Renders latents and asks the model: `world.scorer`.
+    target : GaussianTarget
+        The level set; its `log_weight` is the likelihood.
+    power : float, default 1.0
+        Exponent of the likelihood, 0 to 1: below 1 it is flattened, at 0 the prior alone is left. Example: power=0.5.
+
+    Examples
+    --------
+    The same kernel with larger steps, in the `make` of a sampler::
+
+        kernel = dataclasses.replace(world.kernel(target), proposal=GaussianWalk(1.0))
     """
 
     prior: Prior[Z]
@@ -56,7 +93,15 @@ class Metropolis(Generic[Z]):
         return self.weigh(z, log_prior, scored)
 
     def propose(self, rng: np.random.Generator, state: State[Z]) -> Candidate[Z]:
-        """One proposal, with everything that needs no render."""
+        """One proposal, with everything that needs no render.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The chain's own. Example: np.random.default_rng(0).
+        state : State
+            Where the chain is. Example: draw.state.
+        """
         to = self.proposal.propose(rng, state.z)
         log_prior = self.prior.log_density(to)
         if log_prior == -math.inf:
@@ -66,7 +111,13 @@ class Metropolis(Generic[Z]):
         return Candidate(to, log_prior, back - forth)
 
     def score(self, candidates: Sequence[Candidate[Z]]) -> list[State[Z]]:
-        """Each candidate as a state, all rendered in one batch; those outside the support are unscored."""
+        """Each candidate as a state, all rendered in one batch; those outside the support are not rendered.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+            Proposed points, of any chains. Example: [kernel.propose(rng, state)].
+        """
         possible = [candidate for candidate in candidates if candidate.is_possible]
         scored = iter(self.scorer.score([candidate.z for candidate in possible]))
         return [
@@ -76,7 +127,19 @@ class Metropolis(Generic[Z]):
     def decide(
         self, rng: np.random.Generator, state: State[Z], candidate: Candidate[Z], proposed: State[Z]
     ) -> Draw[Z]:
-        """Accept the candidate, scored as `proposed`, or repeat the state."""
+        """Accept the candidate, scored as `proposed`, or repeat the state.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The chain's own. Example: np.random.default_rng(0).
+        state : State
+            Where the chain is. Example: draw.state.
+        candidate : Candidate
+            What `propose` gave. Example: kernel.propose(rng, state).
+        proposed : State
+            What `score` gave for it. Example: kernel.score([candidate])[0].
+        """
         if not proposed.is_scored:
             return Draw(state, False, proposed, -math.inf, was_rendered=False)
         ratio = self.log_accept_ratio(state, proposed, candidate.log_q_ratio)
@@ -89,7 +152,15 @@ class Metropolis(Generic[Z]):
         return new.log_prior - old.log_prior + gain + log_q_ratio
 
     def step(self, rngs: Sequence[np.random.Generator], states: Sequence[State[Z]]) -> list[Draw[Z]]:
-        """Each chain proposes once, all that the prior allows are rendered in one batch, each accepts or repeats."""
+        """Each chain proposes once, all that the prior allows are rendered in one batch, each accepts or repeats.
+
+        Parameters
+        ----------
+        rngs : sequence of numpy.random.Generator
+            One for each chain. Example: [np.random.default_rng(0)].
+        states : sequence of State
+            Where each chain is. Example: [draw.state for draw in before].
+        """
         candidates = [self.propose(rng, state) for rng, state in zip(rngs, states, strict=True)]
         quads = zip(rngs, states, candidates, self.score(candidates), strict=True)
         return [self.decide(rng, state, candidate, proposed) for rng, state, candidate, proposed in quads]

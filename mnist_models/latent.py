@@ -13,7 +13,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StandardNormal:
-    """N(0, I) on the latents (d,)."""
+    """N(0, I) on the latents (d,); kernel "nuts" needs it.
+
+    Parameters
+    ----------
+    d : int
+        The number of dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.mnist_models.latent import StandardNormal
+    >>> StandardNormal(2).sample(np.random.default_rng(0)).shape
+    (2,)
+    """
 
     d: int
 

@@ -72,13 +72,43 @@ def normalized_weights(log_weights: Floats) -> Floats:
 
 
 def effective_size(log_weights: Floats) -> float:
-    """Kish's effective sample size, (sum w)^2 / sum w^2, from 1 to n."""
+    """Kish's effective sample size, (sum w)^2 / sum w^2, from 1 to n.
+
+    Parameters
+    ----------
+    log_weights : float array (n,)
+        Natural logs of the weights, up to a common constant; InputError if all are -inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.inference.statistics.importance import effective_size
+    >>> effective_size(np.log([0.5, 0.5]))
+    2.0
+    """
     weights = normalized_weights(log_weights)
     return float(1.0 / np.dot(weights, weights))
 
 
 def resample(rng: np.random.Generator, log_weights: Floats, n: int) -> list[int]:
-    """n indices by systematic resampling: index i appears floor or ceil of n * weight_i times."""
+    """n indices by systematic resampling: index i appears floor or ceil of n * weight_i times.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The source of randomness: one number of it places all indices.
+    log_weights : float array
+        Natural logs of the weights, up to a common constant; InputError if all are -inf.
+    n : int
+        How many indices are wanted; it may differ from the number of weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.inference.statistics.importance import resample
+    >>> resample(np.random.default_rng(0), np.log([0.25, 0.75]), 4)
+    [0, 1, 1, 1]
+    """
     edges = np.cumsum(normalized_weights(log_weights))
     places = (rng.random() + np.arange(n)) / n
     picked = np.searchsorted(edges, places, side="right")

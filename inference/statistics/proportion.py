@@ -15,7 +15,20 @@ MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rul
 
 
 class Interval(NamedTuple):
-    """An interval, at 95% unless stated otherwise."""
+    """An interval, at 95% unless stated otherwise.
+
+    Parameters
+    ----------
+    low : float
+        Its lower end, 0 to 1 for a rate.
+    high : float
+        Its upper end.
+
+    Examples
+    --------
+    >>> from trex.inference.statistics.proportion import Interval
+    >>> low, high = Interval(0.02, 0.08)
+    """
 
     low: float
     high: float
@@ -24,8 +37,23 @@ class Interval(NamedTuple):
 def clopper_pearson(hits: float, n: int, level: float = 0.95) -> Interval:
     """The exact interval of a rate after `hits` of n (Clopper and Pearson 1934); (0, 1) for n = 0.
 
-    `hits` need not be whole: for a sum of n values in [0, 1] it is the interval of their mean. Such values vary at
-    most as much as hits with the same mean (Hoeffding 1963, JASA 58, 13-30), so it is wider than need be.
+    Parameters
+    ----------
+    hits : float
+        How many of them are hits, 0 to n. Need not be whole: for a sum of n values in [0, 1] it is the interval of
+        their mean. Such values vary at most as much as hits with the same mean (Hoeffding 1963, JASA 58, 13-30), so it
+        is wider than need be.
+    n : int
+        Independent examples.
+    level : float, default 0.95
+        How often the interval holds, 0 to 1. Every rate that trex reports has 95%. Example: level=0.99.
+
+    Examples
+    --------
+    >>> from trex.inference.statistics.proportion import clopper_pearson
+    >>> low, high = clopper_pearson(7, 1500)
+    >>> f"{low:.2%} to {high:.2%}"
+    '0.19% to 0.96%'
     """
     from scipy.stats import beta
 
@@ -44,7 +72,24 @@ def no_hit_bound(n: int) -> float:
 
 @dataclass(frozen=True)
 class Proportion:
-    """`count` of `of`, with a 95% interval: Clopper and Pearson's, for independent examples, or the one `given`."""
+    """A counted share with its 95% interval, as `run.rate`.
+
+    Parameters
+    ----------
+    count : int
+        How many of them are counted.
+    of : int
+        How many there are in all.
+    given : Interval, default None
+        Its 95% interval, if the examples are not independent. None for Clopper and Pearson's. Example:
+        given=Interval(0.02, 0.08).
+
+    Examples
+    --------
+    >>> from trex.inference.statistics.proportion import Proportion
+    >>> print(Proportion(12, 100))
+    12.0% (12 of 100; 95%: 6.4% to 20.0%)
+    """
 
     count: int
     of: int

@@ -22,14 +22,36 @@ LOG_SQRT_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
 class Statistic(Protocol):
-    """A pure function of answer probabilities, with its description."""
+    """A pure function of answer probabilities, with its description.
+
+    Called with probabilities (..., K), it returns m numbers for each, (..., m). It gets numpy arrays, and torch tensors
+    from kernel "nuts".
+
+    Examples
+    --------
+    >>> class Lead:
+    ...     def __call__(self, probs):
+    ...         return probs[..., :1] - probs[..., 1:2]
+    ...
+    ...     def confidence(self, probs):
+    ...         return float(probs[0])
+    ...
+    ...     def describe(self):
+    ...         return "P(yes) - P(no)"
+    """
 
     def __call__(self, probs: Array) -> Array:
         """(..., K) -> (..., m), of arrays and of tensors; differentiable almost everywhere."""
         ...
 
     def confidence(self, probs: Floats) -> float:
-        """(K,) -> the one number in [0, 1] on display."""
+        """The one number in [0, 1] on display.
+
+        Parameters
+        ----------
+        probs : float array (K,)
+            The model's probabilities. Example: np.array([0.9, 0.1]).
+        """
         ...
 
     def describe(self) -> str:
@@ -48,7 +70,25 @@ class Capped(Protocol):
 
 @dataclass(frozen=True)
 class GaussianTarget:
-    """A statistic (m numbers) observed at `observed` with standard deviations `width`; a hit is within `tolerance`."""
+    """A level set: a statistic of the probabilities that is near its observed values.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        From probabilities (..., K) to m numbers (..., m).
+    observed : tuple of m float
+        The values wanted of it.
+    width : tuple of m float
+        Standard deviations of the allowed distance from them, above 0. Smaller ones are harder to reach.
+    tolerance : tuple of m float
+        A hit is within these distances of `observed`, 0 or more.
+
+    Examples
+    --------
+    Two numbers, of which the second may vary more::
+
+        GaussianTarget(statistic, observed=(0.5, 0.0), width=(0.05, 0.2), tolerance=(0.1, 0.4))
+    """
 
     statistic: Statistic
     observed: tuple[float, ...]
@@ -71,11 +111,23 @@ class GaussianTarget:
         return -sum(math.log(w) + LOG_SQRT_TAU for w in self.width)
 
     def log_weight(self, log_probs: Floats) -> float:
-        """log Normal(observed; statistic(exp(log_probs)), width); a log prob may be -inf."""
+        """The log of Normal(observed; statistic(exp(log_probs)), width).
+
+        Parameters
+        ----------
+        log_probs : float array (K,)
+            Natural logs of the probabilities; -inf is allowed. Example: np.log([0.9, 0.1]).
+        """
         return float(self.log_weights(log_probs))
 
     def log_weights(self, log_probs: Array) -> Array:
-        """`log_weight` for many, (..., K) -> (...); applied to tensors, samplers differentiate it."""
+        """`log_weight` for many, (...); samplers with gradients apply it to tensors.
+
+        Parameters
+        ----------
+        log_probs : array or torch tensor (..., K)
+            Natural logs of the probabilities. Example: np.log([[0.9, 0.1], [0.5, 0.5]]).
+        """
         gaps = self.gaps_in_widths(exp(log_probs))
         total: Array = (gaps * gaps).sum(-1)
         return self.log_peak - 0.5 * total
@@ -91,7 +143,13 @@ class GaussianTarget:
         return replace(self, observed=tuple(float(u) for u in drawn))
 
     def is_hit(self, log_probs: Floats) -> bool:
-        """Whether each part of the statistic is within its tolerance."""
+        """Whether each part of the statistic is within its tolerance.
+
+        Parameters
+        ----------
+        log_probs : float array (K,)
+            Natural logs of the probabilities. Example: np.log([0.9, 0.1]).
+        """
         return all(
             abs(gap) <= t + ROUNDING for gap, t in zip(self._gaps(log_probs), self.tolerance, strict=True)
         )
@@ -125,13 +183,57 @@ class GaussianTarget:
 def gaussian_target(
     statistic: Statistic, observed: tuple[float, ...], width: float, tolerance: float | None = None
 ) -> GaussianTarget:
-    """A target with one width for all parts, and a tolerance of two widths unless given."""
+    """A target with one width and one tolerance for all parts of its statistic.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        From probabilities (..., K) to m numbers (..., m).
+    observed : tuple of m float
+        The values wanted of it.
+    width : float
+        Standard deviation of the allowed distance from each of them, above 0. A kind passes on `request.width`.
+    tolerance : float, default None
+        A hit is within this distance of each value. None for two widths, which hold 95% of a Gaussian. Example:
+        tolerance=0.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.inference.targets.gaussian import gaussian_target
+    >>> class Lead:
+    ...     def __call__(self, probs):
+    ...         return probs[..., :1] - probs[..., 1:2]
+    ...
+    ...     def confidence(self, probs):
+    ...         return float(probs[0])
+    ...
+    ...     def describe(self):
+    ...         return "P(yes) - P(no)"
+    >>> target = gaussian_target(Lead(), observed=(0.5,), width=0.05)
+    >>> target.is_hit(np.log([0.7, 0.3]))
+    True
+    """
     each = HIT_WIDTHS * width if tolerance is None else tolerance
     return GaussianTarget(statistic, observed, (width,) * len(observed), (each,) * len(observed))
 
 
 def label_index(labels: tuple[str, ...], answer: str) -> int:
-    """The index of the answer among the labels; InputError names the nearest one."""
+    """The index of the answer among the labels; for any other answer, InputError names the nearest label.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The model's answers, in the order of its probabilities.
+    answer : str
+        One of them.
+
+    Examples
+    --------
+    >>> from trex.inference.targets.gaussian import label_index
+    >>> label_index(("no", "yes"), "yes")
+    1
+    """
     if answer not in labels:
         raise unknown("answer", answer, labels)
     return labels.index(answer)
@@ -145,7 +247,22 @@ def label_indices(labels: tuple[str, ...], answers: tuple[str, ...]) -> tuple[in
 
 
 def largest_other(probs: Array, named: tuple[int, ...]) -> Array:
-    """(..., K) -> (...): the largest probability among the labels that are not named; 0 if all are."""
+    """The largest probability among the labels that are not named, (...); 0 if all are.
+
+    Parameters
+    ----------
+    probs : array or torch tensor (..., K)
+        The model's probabilities.
+    named : tuple of int
+        Indices of the labels to leave out, 0 to K - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trex.inference.targets.gaussian import largest_other
+    >>> float(largest_other(np.array([0.6, 0.3, 0.1]), (0,)))
+    0.3
+    """
     others = [k for k in range(probs.shape[-1]) if k not in named]
     return largest(probs[..., others]) if others else 0.0 * probs[..., 0]
 

@@ -19,9 +19,34 @@ class NoOptions(BaseModel):
 
 @dataclass(frozen=True)
 class TargetRequest:
-    """A query's target section, checked: `labels` are the model's answers, `possible` the question's.
+    """What a query asks of its target, checked; `build` and `goal` of a kind receive it.
 
-    `probabilities` holds [target] probabilities, `options` an instance of the kind's own options.
+    Parameters
+    ----------
+    labels : tuple of str
+        The model's answers, in the order of its probabilities.
+    answers : tuple of str
+        The answers that the query names.
+    possible : tuple of str
+        The answers that the question can have.
+    width : float
+        The key `width`: a standard deviation, as a probability.
+    threshold : float
+        The key `threshold`, a probability.
+    share : float
+        The key `share`, a probability.
+    probabilities : mapping of str to float, default {}
+        The key `probabilities`: what is wanted of each answer. Example: probabilities={"1": 0.5, "2": 0.5}.
+    options : pydantic model, default no options
+        The keys of [target] options, as the kind's own `options` class. Example: options=Options(level=0.4).
+
+    Examples
+    --------
+    Try a `build` of your own on its own:
+
+    >>> from trex.inference.targets.kind import TargetRequest
+    >>> yes_no = ("no", "yes")
+    >>> request = TargetRequest(yes_no, ("yes",), yes_no, width=0.05, threshold=0.9, share=0.5)
     """
 
     labels: tuple[str, ...]
@@ -35,7 +60,20 @@ class TargetRequest:
 
 
 class Goal(NamedTuple):
-    """The wanted behavior of the model in words ("is torn between"), and the answers to name after them."""
+    """The wanted behavior of the model in words.
+
+    Parameters
+    ----------
+    words : str
+        What reports say after the model's name.
+    answers : tuple of str
+        The answers that they name after the words; none if the words say all.
+
+    Examples
+    --------
+    >>> from trex.inference.targets.kind import Goal
+    >>> goal = Goal("is torn between", ("1", "2"))
+    """
 
     words: str
     answers: tuple[str, ...]
@@ -43,11 +81,35 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True)
 class TargetKind:
-    """One kind of target.
+    """One kind of target, for `trex.find(target=...)` or as `TARGET` of a module.
 
-    A query names from `n_answers[0]` to `n_answers[1]` answers. `build` returns the level set, `goal` the words for
-    reports. `is_sure`: a hit is sure of one answer, which is right or wrong. `takes_...`: it uses that key of
-    [target], which is refused otherwise. `options` declares the keys of [target] options.
+    Parameters
+    ----------
+    name : str
+        What `[target] kind` says.
+    n_answers : pair of int
+        Fewest and most answers that a query names; (0, 0) for a target of none.
+    build : callable
+        From a `TargetRequest` to the level set, a `GaussianTarget`.
+    goal : callable
+        From a `TargetRequest` to the words for reports, a `Goal`.
+    is_sure : bool, default False
+        Whether a hit is sure of one answer, which is right or wrong.
+    takes_probabilities : bool, default False
+        Whether it uses the key `probabilities`, which is refused otherwise.
+    takes_threshold : bool, default False
+        Whether it uses the key `threshold`, which is refused otherwise.
+    takes_share : bool, default False
+        Whether it uses the key `share`, which is refused otherwise.
+    options : class of a pydantic model, default one without keys
+        The keys that [target] options may have. Example: options=Options.
+
+    Examples
+    --------
+    With the functions and the class of the example in CONTRIBUTING.md::
+
+        TARGET = TargetKind("lead", n_answers=(1, 1), build=build, goal=goal, options=Options)
+        trex.find(question="How many cubes are there?", answer="1", target=TARGET)
     """
 
     name: str

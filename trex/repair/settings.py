@@ -35,7 +35,13 @@ Lambdas = Annotated[
 
 
 class GeneratorSection(Section):
-    """The autoencoder that perturbs and draws pictures: a name such as "mnist-vae", or a .safetensors path."""
+    """The autoencoder that perturbs and draws pictures.
+
+    Parameters
+    ----------
+    name : str, default "mnist-vae"
+        Its name, or the path of a .safetensors file. Example: name="fashion-vae".
+    """
 
     name: Name = "mnist-vae"
 
@@ -43,11 +49,30 @@ class GeneratorSection(Section):
 class IdentifySection(Section):
     """How mistakes are grown.
 
-    `seeds` training pictures, each perturbed `draws` times; `held_out` test pictures give the mistakes that no later
-    step learns from. `noise`: see `trex.inference.repair.perturbation`; `scale` None is the noise's own. `cap`: the
-    nearest so many mistakes of a picture are kept, and `most` of all. `compared` pictures, six draws each, count
-    mistakes under every kind of noise. `validation` training pictures only judge: no step grows or learns from them; of
-    traffic signs at most so many, in whole tracks.
+    Parameters
+    ----------
+    noise : "printed", "centred" or "posterior", default "centred"
+        The noise on a picture's code. "printed": Beta(a, a), as in the paper. "centred": the same around 0.
+        "posterior": Gaussian, as wide as the encoder is unsure. Example: noise="posterior".
+    concentration : float, default 50.0
+        The a of Beta(a, a), 0.01 or more: larger ones make smaller steps. Example: concentration=100.0.
+    scale : float, default None
+        Factor of the noise that is centered on 0. None for 4 with "centred", 1 with "posterior". Example: scale=2.0.
+    seeds : int, default 6000
+        Training pictures that are perturbed. Example: seeds=3000.
+    draws : int, default 50
+        Perturbations of each of them. Example: draws=20.
+    held_out : int, default 1000
+        Test pictures whose mistakes no later step learns from. Example: held_out=500.
+    cap : int, default 10
+        Most mistakes that are kept of a picture, the nearest ones. Example: cap=5.
+    most : int, default 50000
+        Most mistakes that are kept in all. Example: most=10000.
+    compared : int, default 500
+        Pictures that count mistakes under every kind of noise, six draws each. Example: compared=200.
+    validation : int, default 5000
+        Training pictures that only judge: no step learns from them. Of traffic signs it is an upper bound, since tracks
+        stay whole. Example: validation=2000.
     """
 
     noise: Noise = "centred"
@@ -63,8 +88,18 @@ class IdentifySection(Section):
 
 
 class DistillSection(Section):
-    """The mixture: at most `components`, kept above weight `cutoff`; `of` "new" leaves out mistakes whose plain
-    reconstruction is already wrong.
+    """The mixture that groups the mistakes.
+
+    Parameters
+    ----------
+    of : "all" or "new", default "all"
+        Whether all mistakes are grouped, or only those whose plain reconstruction is still right. Example: of="new".
+    components : int, default 100
+        Most groups. Example: components=50.
+    cutoff : float, default 0.01
+        Groups of a smaller weight, 0 to 1, are dropped. Example: cutoff=0.02.
+    iterations : int, default 10000
+        Most steps of the fit. Example: iterations=2000.
     """
 
     of: Literal["all", "new"] = "all"
@@ -76,8 +111,16 @@ class DistillSection(Section):
 class LabelSection(Section):
     """What is voted on, and how the committee votes.
 
-    `pictures` of each component, drawn from N(mean, `tau` * covariance). A voter of the committee says "none" if its
-    largest probability is below `none_below`; each is trained for `epochs` on four fifths of the training pictures.
+    Parameters
+    ----------
+    pictures : int, default 10
+        Pictures of each group that are voted on. Example: pictures=20.
+    tau : float, default 0.5
+        They are drawn from N(mean, tau * covariance) of the group: below 1, nearer to its middle. Example: tau=1.0.
+    none_below : float, default 0.6
+        A voter of the committee says "none" if its largest probability is below this. Example: none_below=0.8.
+    epochs : int, default 2
+        Passes over four fifths of the training pictures that train each voter. Example: epochs=4.
     """
 
     pictures: Annotated[Count, Field(ge=1, le=1000)] = 10
@@ -87,13 +130,34 @@ class LabelSection(Section):
 
 
 class CorrectSection(Section):
-    """Fine-tuning on L(D) + lambda * CE(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
+    """Fine-tuning on L(D) + lambda * CE(D_f), where D are training pictures and D_f those of the scenarios.
 
-    `training` limits D (None: all training pictures but those of identify.validation). Scenarios below `purity` are
-    not corrected. `select`: "choose" takes the lambda best on a third draw of pictures among those whose validation
-    accuracy is at most `loss` below that of lambda 0; "printed" takes the one with the best training accuracy.
-    `epoch`: the weights that are kept, of the "last" epoch, or of the "best" one, the first with the most right answers
-    on the validation pictures (on the training pictures if `select` is "printed").
+    Parameters
+    ----------
+    lambdas : tuple of float, default (0.0, 0.001, 0.1, 1.0, 10.0)
+        Weights of the scenarios that are tried. 0 must be among them: it is the control. Example: lambdas=[0.0, 1.0].
+    seeds : int, default 3
+        Repetitions of the fine-tuning. Example: seeds=5.
+    epochs : int, default 1
+        Passes over D. Example: epochs=3.
+    batch : int, default 256
+        Pictures in each step. Example: batch=64.
+    rate : float, default 0.001
+        Learning rate. Example: rate=0.0001.
+    pictures : int, default 256
+        Pictures of each scenario. Example: pictures=100.
+    training : int, default None
+        Pictures of D. None for all training pictures but those of identify.validation. Example: training=4000.
+    purity : float, default 0.8
+        Scenarios of a smaller purity, 0 to 1, are not corrected. Example: purity=0.6.
+    select : "choose" or "printed", default "choose"
+        How the lambda is chosen. "choose": by a further draw of pictures, among those that keep the accuracy.
+        "printed": by the best training accuracy, as in the paper. Example: select="printed".
+    epoch : "last" or "best", default "last"
+        Which weights are kept. "best": of the first epoch with the most right answers on the validation pictures, or on
+        the training pictures if `select` is "printed". Example: epoch="best".
+    loss : float, default 0.002
+        With "choose", validation accuracy may be this much below that of lambda 0, as a share. Example: loss=0.01.
     """
 
     lambdas: Lambdas = (0.0, 1e-3, 0.1, 1.0, 10.0)
@@ -113,7 +177,17 @@ Positive = Annotated[Count, Field(ge=1, le=MAX_NUMBER)]
 
 
 class SceneGeneratorSection(Section):
-    """CLEVR's own scenes (3 to 10 objects), rendered at `look`; the proof is rendered at `deciding` too."""
+    """CLEVR's own scenes, of 3 to 10 objects.
+
+    Parameters
+    ----------
+    name : "clevr", default "clevr"
+        It makes the repair one on rendered scenes. Example: name="clevr".
+    look : str, default "fast"
+        The preset of all pictures. Example: look="draft".
+    deciding : str, default "reference"
+        The preset at which the proof is rendered too. Example: deciding="fast".
+    """
 
     name: Literal["clevr"] = "clevr"
     look: Name = "fast"
@@ -123,10 +197,20 @@ class SceneGeneratorSection(Section):
 class SceneIdentifySection(Section):
     """How mistakes are grown from prior scenes.
 
-    Of `seeds` scenes, which are also the ordinary ones that the model is tuned on, each object that the model misreads
-    is perturbed `draws` times, by Gaussian steps of `step` Blender units. `held_out` further scenes give the mistakes
-    that no later step learns from, and `validation` further ones only judge. Mistakes grow from the found scenes of
-    `runs` (folders) as well.
+    Parameters
+    ----------
+    seeds : int, default 3000
+        Scenes in which the model's misread objects are perturbed. The model is tuned on them too. Example: seeds=1500.
+    draws : int, default 5
+        Perturbations of each misread object. Example: draws=3.
+    held_out : int, default 1000
+        Further scenes whose mistakes no later step learns from. Example: held_out=400.
+    step : float, default 0.1
+        Standard deviation of a perturbation, in Blender units. Example: step=0.2.
+    validation : int, default 1500
+        Further scenes that only judge. Example: validation=600.
+    runs : tuple of str, default ()
+        Folders of runs, from whose found scenes mistakes grow as well. Example: runs=["runs/demo"].
     """
 
     seeds: Annotated[Count, Field(ge=25, le=MAX_NUMBER)] = 3000
@@ -138,20 +222,52 @@ class SceneIdentifySection(Section):
 
 
 class SceneLabelSection(Section):
-    """`pictures` fresh scenes of each family; it is a weak scenario if misread `weak` times as often as the prior."""
+    """Which families become scenarios.
+
+    Parameters
+    ----------
+    pictures : int, default 200
+        Fresh scenes of each family that are judged. Example: pictures=100.
+    weak : float, default 5.0
+        A family becomes a scenario if it is misread this many times as often as random scenes. Example: weak=3.0.
+    """
 
     pictures: Annotated[Count, Field(ge=5, le=100_000)] = 200
     weak: Annotated[Real, Field(ge=1, le=1000)] = 5.0
 
 
 class SceneCorrectSection(Section):
-    """Fine-tuning on L(D) + lambda * L(D_f) with `pictures` of each scenario, for each of `lambdas` and `seeds`.
+    """Fine-tuning on L(D) + lambda * L(D_f), where D are ordinary scenes and D_f those of the scenarios.
 
-    Only the `most` scenarios that are misread most often (by the lower bound) are corrected. Judged on as many fresh
-    scenes as `label.pictures`, on `deciding` ones at the deciding look, and by `questions` about each validation scene.
-    The lambda is chosen by `choose` further scenes among those that lose at most `loss` of the answers of the first
-    third of the validation scenes against lambda 0. `device` (cpu, cuda or auto) tunes; everything else of the model
-    runs on the CPU.
+    It is judged on as many fresh scenes as `label.pictures`.
+
+    Parameters
+    ----------
+    lambdas : tuple of float, default (0.0, 0.1, 1.0)
+        Weights of the scenarios that are tried. 0 must be among them: it is the control. Example: lambdas=[0.0, 1.0].
+    seeds : int, default 3
+        Repetitions of the fine-tuning. Example: seeds=5.
+    epochs : int, default 3
+        Passes over D. Example: epochs=1.
+    batch : int, default 32
+        Pictures in each step. Example: batch=64.
+    most : int, default 8
+        Most scenarios that are corrected: those misread most often, by the lower bound. Example: most=4.
+    rate : float, default 0.001
+        Learning rate. Example: rate=0.0001.
+    pictures : int, default 256
+        Scenes of each scenario. Example: pictures=60.
+    choose : int, default 60
+        Further scenes that choose the lambda. Example: choose=100.
+    deciding : int, default 100
+        Fresh scenes that are judged at the deciding preset. Example: deciding=40.
+    questions : int, default 10
+        Questions about each validation scene that judge. Example: questions=5.
+    loss : float, default 0.003
+        Right answers that a lambda may lose against lambda 0, as a share. The first third of the validation scenes
+        counts them. Example: loss=0.01.
+    device : "cpu", "cuda" or "auto", default "cpu"
+        What tunes; everything else of the model runs on the CPU. Example: device="cuda".
     """
 
     lambdas: Lambdas = (0.0, 0.1, 1.0)

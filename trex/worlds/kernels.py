@@ -34,10 +34,30 @@ DEFAULTS: dict[Form, str] = {"scene": "block", "vector": "gaussian"}
 
 @dataclass(frozen=True)
 class ProposalKind:
-    """A proposal for latents of one form, built from the prior and [search]; `options` are keys of [search] options.
+    """A proposal for latents of one form, for `trex.find(proposal=...)` or as `PROPOSAL` of a module.
 
-    `form` None: of any form. `check` raises InputError if the proposal cannot reach every latent of the query's world;
-    `code` is a hash of the code of a user's own, which a resumed run must have too.
+    Parameters
+    ----------
+    name : str
+        What `[search] kernel` says.
+    form : "scene", "vector" or None
+        What it moves; None for latents of any form.
+    make : callable
+        From the prior and the section [search] to the `Proposal`. The keys of [search] are attributes, as
+        `search.scale`.
+    options : class of a pydantic model, default one without keys
+        The keys that [search] options may have. Example: options=Options.
+    check : callable, default no check
+        Raises InputError if the proposal cannot reach every latent of a query's world. Example: check=check.
+    code : str, default ""
+        A hash of its code, which a resumed run must have too. Empty means that it is not compared. Example:
+        code="5f1c0a".
+
+    Examples
+    --------
+    With a `Walk` that has `propose` and `log_q`::
+
+        PROPOSAL = ProposalKind("walk", "vector", lambda prior, search: Walk(search.scale))
     """
 
     name: str
@@ -60,11 +80,39 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True)
 class SamplerKind:
-    """A sampler for latents of some forms.
+    """A sampler for latents of some forms, for `trex.find(kernel=...)` or as `SAMPLER` of a module.
 
-    `check` raises InputError if the sampler cannot run [search]. A farm steps all chains together if `is_joint`,
-    and runs the warmup as one task if `has_whole_warmup`. `warmup_share` of the steps are warmup by default. Its
-    chains start at draws of the prior, as they come, if `starts_at_prior`, and near the target otherwise.
+    Parameters
+    ----------
+    name : str
+        What `[search] kernel` says.
+    forms : tuple of "scene" and "vector"
+        What it moves.
+    make : callable
+        From an `OpenWorld` and the section [search] to a function of the target, a checkpoint and the number of rounds
+        that yields what `rounds` yields.
+    check : callable, default no check
+        Raises InputError if the sampler cannot run this section [search]. Example: check=check.
+    needs_gradients : bool, default False
+        Whether it uses `world.differentiable`. Worlds without gradients are refused then.
+    is_joint : bool, default True
+        Whether its chains depend on each other. If not, a farm steps each chain on its own.
+    has_whole_warmup : bool, default True
+        Whether its warmup must run without a break, as one task of a farm.
+    warmup_share : float, default 0.2
+        Share of the steps, 0 to 1, that are warmup if a query does not say. Chains have left their start by then, as a
+        rule. Example: warmup_share=0.5.
+    starts_at_prior : bool, default False
+        Whether chains start at draws of the prior as they come. Otherwise they start near the target.
+    options : class of a pydantic model, default one without keys
+        The keys that [search] options may have. Example: options=Options.
+
+    Examples
+    --------
+    With the `make` of the example in CONTRIBUTING.md::
+
+        SAMPLER = SamplerKind("independence", ("scene", "vector"), make, is_joint=False, has_whole_warmup=False)
+        trex.find(question="How many cubes are there?", answer="1", kernel=SAMPLER)
     """
 
     name: str

@@ -34,7 +34,21 @@ OWN = "'package.module:callable' for one of your own (docs/how-to/own-world.md)"
 
 @dataclass(frozen=True)
 class WorldEntry:
-    """A world under the name that [generator] takes; `make` receives that name."""
+    """A world under the name that [generator] takes.
+
+    Parameters
+    ----------
+    name : str
+        What `[generator] name` says.
+    make : callable
+        From that name to the world, a `VectorWorld` or a `trex.World` called with it.
+
+    Examples
+    --------
+    What the entry point `trex.worlds` of a package names::
+
+        WORLDS = (WorldEntry("far-out", lambda name: VectorWorld(name, "Is the dot far out?", "dots", load)),)
+    """
 
     name: str
     make: Callable[[str], World[Latent]]

@@ -37,12 +37,35 @@ PICTURE = Noun("picture", "pictures")
 
 @dataclass(frozen=True)
 class VectorParts:
-    """The loaded and checked parts of a query in a world of vectors.
+    """The loaded parts of a query in a world of vectors: what the `load` of a `VectorWorld` returns.
 
-    The key of `renderer`, and `model_key`, change whenever their output changes. `size` is width and height of the
-    pictures in pixels. `trained_on` lists the classes that a decoder has seen; empty if that is unknown or
-    meaningless. `differentiable` maps latents (B, d) to log probabilities (B, K) in torch; kernel "nuts" needs it,
-    and `StandardNormal` as prior.
+    Parameters
+    ----------
+    prior : Prior
+        The distribution of the latents (d,).
+    renderer : Renderer
+        Draws latents. It also has `key`, a str that changes whenever its pictures change, and `close()`.
+    classifier : Classifier
+        The model.
+    model_name : str
+        What reports call the model.
+    model_key : str
+        Its name and version or hash: text that changes whenever its answers change. A run with another one is not
+        resumed.
+    size : pair of int
+        Width and height of the pictures, in pixels.
+    trained_on : tuple of str, default ()
+        The classes that the decoder has seen. None are given if that is unknown or meaningless. Example:
+        trained_on=("0", "1").
+    differentiable : callable, default None
+        From latents (B, d) to log probabilities (B, K) in torch. Kernel "nuts" needs it, and a `StandardNormal` as
+        prior. Example: differentiable=lambda z: network(decoder(z)).log_softmax(-1).
+
+    Examples
+    --------
+    With the classes of the examples of `Renderer` and `Classifier`::
+
+        parts = VectorParts(StandardNormal(2), Dots(), Sign(), "sign", "sign 1", size=(1, 1))
     """
 
     prior: Prior[Floats]
@@ -57,12 +80,35 @@ class VectorParts:
 
 @dataclass(frozen=True)
 class VectorWorld:
-    """A world whose latents are vectors; implements `trex.worlds.world.World`.
+    """A world whose latents are vectors, for a package that installs one; `trex.World` is simpler.
 
-    `load` returns the parts for a query and checks [generator] and [model]. `question` puts in words what the
-    classifier answers, `things` what the world draws ("digits"); `labelled` opens splits of a data set in a folder.
-    `classes` are that data set's, if there is one: a query may name one by its number, and only an answer that is one
-    of them can be a class that a decoder never saw.
+    Parameters
+    ----------
+    name : str
+        What `[generator] name` says.
+    question : str
+        What the classifier answers, as an English question.
+    things : str
+        What the world draws, in the plural.
+    load : callable
+        From a query to its `VectorParts`. It raises InputError if the keys of [generator] or [model] do not fit.
+    classes : tuple of str, default ()
+        The classes of the world's data set, if it has one. A query may name one by its number. Only an answer among
+        them can be a class that the decoder never saw. Example: classes=("T-shirt", "trouser").
+    labelled : callable, default None
+        From a folder and names of splits to the labelled pictures of that data set. None if there is no data set.
+        Example: labelled=functools.partial(LabelledPictures, "mnist").
+    noun : Noun, default a picture
+        The word for a hit, one and several. Example: noun=Noun("dot", "dots").
+    rule : str, default latents more than 0.5 apart
+        One sentence: when two pictures count as distinct. Example: rule="Two dots 0.5 apart count as distinct.".
+    form : Form, default that of vectors
+        How a run stores a latent. Leave it as it is. Example: form=VECTORS.
+
+    Examples
+    --------
+    >>> from trex.worlds.vectors import VectorWorld
+    >>> world = VectorWorld("far-out", "Is the dot far out?", "dots", load=lambda query: parts)
     """
 
     name: str

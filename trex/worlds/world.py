@@ -93,17 +93,47 @@ class Plan:
 
 @dataclass(frozen=True)
 class OpenWorld:
-    """A plan with its started renderer: everything that a search needs."""
+    """A query's world with its started renderer: what the `make` of a sampler gets.
+
+    trex makes it; a sampler reads it.
+
+    Parameters
+    ----------
+    plan : Plan
+        The checked query. `plan.prior` draws latents; `plan.query` has every key of the query.
+    proposal : Proposal
+        The proposal that the query names, or the default of its world.
+    scorer : Scorer
+        Renders latents at the preset that decides and asks the model.
+    renderer : OpenRenderer
+        Renders latents at that preset, without the model.
+    made : Provenance
+        Names and hashes of model and renderer, which a resumed run must have too.
+    size : pair of int
+        Width and height of the pictures, in pixels.
+    differentiable : callable, default None
+        From latents (B, d) to log probabilities (B, K) in torch. None in a world without gradients. Example:
+        world.differentiable(torch.zeros(1, 2)).
+    looks : Looks, default None
+        The cheaper renderers that may lead a search. None in a world that has one renderer. Example:
+        world.looks is None.
+
+    Examples
+    --------
+    A sampler that runs Metropolis as the query asks for::
+
+        def make(world, search):
+            return lambda target, begin, n_rounds: rounds(world.kernel(target), begin, n_rounds)
+    """
 
     plan: Plan
     proposal: Proposal[Latent]
     scorer: Scorer[Latent]
     renderer: OpenRenderer[Latent]
     made: Provenance
-    size: tuple[int, int]  # of the pictures: width and height in pixels
-    # Maps latents (B, d) to log probabilities (B, K) in torch; None in a world without gradients.
+    size: tuple[int, int]
     differentiable: Callable[[Tensor], Tensor] | None = None
-    looks: Looks | None = None  # None: one look
+    looks: Looks | None = None
 
     def scorer_at(self, look: str) -> Scorer[Latent]:
         """The scorer of a look; a world without looks has the deciding one alone."""
@@ -123,7 +153,13 @@ class OpenWorld:
         self.renderer.close()
 
     def kernel(self, target: GaussianTarget) -> Metropolis[Latent]:
-        """The Metropolis kernel of the query."""
+        """The Metropolis kernel of the query.
+
+        Parameters
+        ----------
+        target : GaussianTarget
+            The level set that a sampler is called with. Example: world.plan.target.
+        """
         return Metropolis(self.plan.prior, self.proposal, self.scorer, target)
 
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 
 import pytest
+import yaml
 
 import trex
+from tests.serving.documented_extensions import ROOT, examples
 from trex.finding.source import query_keywords
 from trex.query.keys import KEYS
+from trex.repair.settings import DecoderQuery, SceneQuery
 
 # Classes that trex makes and its user only reads: their fields are described, their constructors are not for use.
 MADE = {"AuditResult", "Curve", "Explanation", "Family", "Hit", "QueryCheck", "Repair", "Run", "Stopped"}
+PYTHON = ROOT / "docs" / "reference" / "python"
+PAGE = (PYTHON / "inference.md").read_text(encoding="utf-8")
+KEYS_OF_REPAIRS = (PYTHON / "repair.md").read_text(encoding="utf-8").partition("\n## ")[2]
+SHOWN = re.compile(r"^::: ([\w.]+)(?:\n    options: (.+))?$", re.MULTILINE)
+EXTENSIONS = ("A target", "A sampler", "A proposal", "A world")  # what the page is for
 
 
 def described_callables() -> Iterator[tuple[str, Callable[..., object]]]:
@@ -99,3 +111,88 @@ def test_every_key_of_a_query_is_described() -> None:
     in_options = {"model.name", "model.endpoint", "model.max_requests", "model.trust_remote_code"}
     assert {key.dotted for key in keys if not key.words} == in_options
     assert {*KEYS} <= {key.dotted for key in keys}
+
+
+def blocks(page: str) -> dict[str, tuple[Callable[..., object], tuple[str, ...]]]:
+    """What a page of the reference shows: each name with what it is, and the methods shown with it."""
+    found = {}
+    for path, options in SHOWN.findall(page):
+        home, _, name = path.rpartition(".")
+        thing = getattr(importlib.import_module(home), name)
+        assert callable(thing), f"{path}: a page that shows a module makes every name in it public"
+        members = yaml.safe_load(options or "{}").get("members", True)
+        fields = inspect.get_annotations(thing)
+        functions = (each for each, value in vars(thing).items() if inspect.isfunction(value))
+        public = [each for each in functions if each[0] != "_" and each not in fields]
+        shown = public if members is True else [each for each in public if each in (members or ())]
+        found[path] = (thing, tuple(shown) if inspect.isclass(thing) else ())
+    return found
+
+
+def gaps(page: str) -> dict[str, list[str]]:
+    """The parameters without an entry of what a page shows; nobody calls a protocol, only its methods."""
+    called = {}
+    for path, (thing, methods) in blocks(page).items():
+        if not getattr(thing, "_is_protocol", False):
+            called[path] = thing
+        called |= {f"{path}.{name}": getattr(thing, name) for name in methods}
+    return {name: missing for name, thing in called.items() if (missing := undescribed(thing))}
+
+
+def test_every_parameter_of_a_building_block_has_an_entry() -> None:
+    assert gaps(PAGE) == {}
+
+
+def test_every_key_of_a_repair_has_an_entry() -> None:
+    classes = {path.rpartition(".")[2]: thing for path, (thing, _) in blocks(KEYS_OF_REPAIRS).items()}
+    sections = {
+        type(value).__name__
+        for query in (DecoderQuery(), SceneQuery())
+        for name, value in query
+        if name not in ("seed", "model")
+    }
+    assert {*classes} == sections
+    assert gaps(KEYS_OF_REPAIRS) == {}
+
+
+def test_a_building_block_without_an_entry_is_noticed() -> None:
+    """What the page left out: a function, a class, and methods without entries."""
+    left_out = {
+        "trex.inference.types.unscored": {"": ["z"]},
+        "trex.inference.targets.kind.NoOptions": {},
+        "trex.inference.chains.Checkpoint": {"": ["states", "rng_states", "next_index", "draws"]},
+        "trex.inference.types.Renderer": {},
+        "trex.inference.types.Target": {".log_weight": ["log_probs"], ".simulate": ["rng", "log_probs"]},
+    }
+    for path, missing in left_out.items():
+        found = gaps(f"# Planted\n\n::: {path}\n    options: {{ members: [log_weight, simulate] }}\n")
+        assert found == {f"{path}{name}": names for name, names in missing.items()}
+
+
+def test_the_page_of_building_blocks_lists_what_it_shows_and_what_the_examples_import() -> None:
+    shown = {path.rpartition(".")[2] for path in blocks(PAGE)}
+    table = {
+        name
+        for row in re.findall(r"^\| [a-z].*$", PAGE, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", row)
+    }
+    code = "".join(text for heading in EXTENSIONS for text in examples()[heading].files.values())
+    imported = {
+        name
+        for line in re.findall(r"^from trex\.\S+ import (.+)$", code, re.MULTILINE)
+        for name in line.split(", ")
+    }
+    assert shown == table
+    assert imported and imported <= shown
+
+
+@pytest.mark.parametrize("path", [path for path, _ in SHOWN.findall(PAGE)])
+def test_a_building_block_has_an_example_that_works(path: str) -> None:
+    thing, _ = blocks(PAGE)[path]
+    _, _, example = (inspect.getdoc(thing) or "").partition("\n\nExamples\n--------\n")
+    code = "".join(re.findall(r"^(?:    .*)?\n", f"{example.partition('::')[2]}\n", re.MULTILINE))
+    assert ">>> " in example or "::\n" in example
+    assert ast.parse(textwrap.dedent(code)).body or ">>> " in example
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder(recurse=False).find(thing, path, globs={}):
+        assert runner.run(test).failed == 0
