@@ -15,7 +15,7 @@ from benchmarks.planted.targets import recolored
 from benchmarks.planted.world import Known, Pool, Table, known_of, table_of
 from trex.scenes.conditions import Bools
 from trex.scenes.graph import Facts
-from trex.scenes.scene import with_attribute
+from trex.scenes.scene import ATTRIBUTES, with_attribute
 
 PRECISE, COMPLETE = 0.8, 0.5
 ENOUGH = 30  # scenes in a region or under a claim, below which further ones are made
@@ -134,7 +134,7 @@ def recolored_cases(own: Part, pool: Pool, around: Part | None = None) -> list[K
     Each object is as likely to be of any color and material whatever else is true of the scene, so these scenes, each
     weighted by one over its number of such objects, are those of the prior that have one.
     """
-    free, _ = recolored(tuple(key for key, _ in own.literals))
+    free, _ = recolored(tuple(key for key, sign in own.literals if sign))
     wider = replace(own, literals=tuple(each for each in own.literals if each[0] not in free))
     met = units(wider, pool.table)
     if around is not None:
@@ -160,7 +160,11 @@ def claim_cases(claim: Claim, pool: Pool) -> Cases:
     holds = in_scenes(claim, pool.table)
     at = np.flatnonzero(holds)
     own = [part for part in claim.parts if part.subject == "object" and part.exists]
-    if len(at) < ENOUGH and len(own) == 1 and all(sign for _, sign in own[0].literals):
+    if (
+        len(at) < ENOUGH
+        and len(own) == 1
+        and all(sign or key.split()[0] in ATTRIBUTES for key, sign in own[0].literals)
+    ):
         made = recolored_cases(own[0], pool)[: 2 * MOST]
         table = table_of(made)
         holds = in_scenes(claim, table)
@@ -179,6 +183,7 @@ def _of_pool(pool: Pool, at: NDArray[np.int64]) -> Cases:
 
 def _judged(claim: Claim, number: int, region: Cases, truth: Truth) -> Judged:
     fault = truth.answerer.target.faults[number]
+    claim = _could_show(claim, fault)
     if fault.of_question:
         holds, there = in_questions(claim, truth.pool.table), truth.regions[number]
         both = int((holds & there).sum())
@@ -189,6 +194,17 @@ def _judged(claim: Claim, number: int, region: Cases, truth: Truth) -> Judged:
         return Judged(number, _share(truth.regions[number][holds], np.ones(int(holds.sum()))), recall)
     cases = claim_cases(claim, truth.pool)
     return Judged(number, _share(truth.active(fault, cases.known, cases.table), cases.weights), recall)
+
+
+def _could_show(claim: Claim, fault: Fault) -> Claim:
+    """A claim about one object, of those that are not already what the fault takes them for: nobody has to say that."""
+    mine = [part for part in claim.parts if part.subject == "object"]
+    says = {key.split()[0] for part in mine for key, _ in part.literals}
+    if len(mine) != 1 or not mine[0].exists or fault.shows not in ATTRIBUTES or fault.shows in says:
+        return claim
+    (own,) = mine
+    wider = replace(own, literals=(*own.literals, (f"{fault.shows} {fault.value}", False)))
+    return replace(claim, parts=tuple(wider if part is own else part for part in claim.parts))
 
 
 def _share(holds: Bools, weights: Floats) -> float:

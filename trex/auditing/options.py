@@ -48,8 +48,8 @@ class AuditOptions(Options):
     rare: Annotated[
         int | None,
         Option(
-            "Further scenes with rare combinations, to make rules from, and half as many near those that failed; a "
-            "quarter of --scenes if not given.",
+            "Further scenes with rare combinations, to make rules from, and at most as many changed copies of those "
+            "that failed; a quarter of --scenes if not given.",
             metavar="N",
             low=0,
             high=MAX_RARE,

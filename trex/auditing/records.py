@@ -34,8 +34,8 @@ class Settings:
     failures of each family are rendered again; `sure` is the probability from which a mistake is confident.
     `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
     `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
-    other. `rare` scenes with rare combinations are examined as well, and half as many near those that failed.
-    `bank_seed` is that of the bank whose scenes are examined.
+    other. `rare` scenes with rare combinations are examined as well, and at most as many changed copies of those that
+    failed. `bank_seed` is that of the bank whose scenes are examined.
     """
 
     model: str

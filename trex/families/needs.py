@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -54,7 +55,7 @@ def needs(holds: Bools, events: Bools) -> Needs:
     likely ones of one condition less.
     """
     m = holds.shape[1]
-    sizes = [_places(combinations(range(m), size), size) for size in range(MOST)]
+    sizes = [_all_places(m, size) for size in range(MOST)]
     scores = [_scores(places, holds, events, m) for places in sizes]
     longest = sizes[-1][np.argsort(-scores[-1], kind="stable")[:EXTENDED]]
     sizes.append(_extended(longest, m))
@@ -126,6 +127,11 @@ def _extended(places: Places, m: int) -> Places:
     longer = {tuple(sorted({*map(int, row), c})) for row in places for c in range(m)}
     size = places.shape[1] + 1
     return _places(sorted(row for row in longer if len(row) == size), size)
+
+
+@lru_cache(maxsize=32)
+def _all_places(m: int, size: int) -> Places:
+    return _places(combinations(range(m), size), size)
 
 
 def _places(rows: Iterable[tuple[int, ...]], size: int) -> Places:

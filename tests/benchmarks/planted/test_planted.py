@@ -96,6 +96,14 @@ def test_the_score_finds_a_true_claim_and_no_other(pool: Pool) -> None:
     assert found == {"true": 1, "half": 0, "wide": 0, "else": 0}
 
 
+def test_a_claim_need_not_say_that_an_object_is_not_yet_what_it_is_taken_for(pool: Pool) -> None:
+    """Planted bug: large things counted against "small" as large, so that the fault's own sentence did not find it."""
+    target = Target("planted", (Fault(("shape cylinder", "material metal"), "size", "large"),), seed=5)
+    truth = truth_of(Answerer(target), pool)
+    assert score([claim("shape cylinder", "material metal")], truth)["found"] == 1
+    assert score([claim("shape cylinder", "material metal", "size large")], truth)["found"] == 0
+
+
 def test_parts_of_a_claim_need_not_hold_of_one_object(pool: Pool) -> None:
     truth = truth_of(Answerer(TARGET), pool)
     apart = Claim(

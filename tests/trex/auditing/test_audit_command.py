@@ -51,7 +51,9 @@ def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str,
     assert str(message["headline"]) in page and message["families"]
     assert json.loads((folder / "report.json").read_text())["headline"] == message["headline"]
     assert message["page"] == str(folder / "report.html")
-    assert "16 random scenes, 4 with rare combinations and up to 2 near failures" in page
+    assert (
+        "16 random scenes, 4 with rare combinations and up to 4 changed copies of those that failed" in page
+    )
     assert message["not_found"] and "kinds of confident mistakes that were looked for" in page
 
 

@@ -15,15 +15,17 @@ from tests.trex.auditing.test_findings import ROW, asked_again
 from tests.trex.auditing.test_probe import BACK, SMALL
 from trex.auditing.findings import HeldOut, counted_in, findings, in_held_out
 from trex.auditing.membership import situations
+from trex.auditing.rare import copies as copies_module
 from trex.auditing.rare.choice import chosen_scenes, rare_first
-from trex.auditing.rare.near import COPIES, SCENES, changed_copies, near_scenes, unheld
+from trex.auditing.rare.copies import COPIES, ROUND, SCENES, Copies, is_held, unheld
 from trex.auditing.sought import FEW, Sought, inverse_interval, sought_members
-from trex.families.discover import conditions_of
+from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family
 from trex.families.pattern import Pattern
-from trex.families.symptom import Symptom
+from trex.families.symptom import Failure, Symptom
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 from trex.scenes.conditions import object_rows
+from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
@@ -74,15 +76,64 @@ def test_chosen_scenes_are_a_function_of_the_seed_and_never_crowded() -> None:
     assert all(len(scene.objects) <= 8 for scene in chosen)
 
 
-def test_copies_change_one_thing_and_are_valid() -> None:
-    scene = scenes(SWEPT)[0][0].scene
-    copies = changed_copies(np.random.default_rng(0), scene, 1, CLEVR, COPIES)
-    assert len(set(copies)) == len(copies) == COPIES and scene not in copies
-    assert all(is_valid(copy, CLEVR) for copy in copies)
-    edited = [copy.objects[1].color for copy in copies if len(copy.objects) == len(scene.objects)]
-    assert len(set(edited)) == 8, "each other color is tried"
-    assert any(len(copy.objects) == len(scene.objects) - 1 for copy in copies), "another object is left out"
-    assert changed_copies(np.random.default_rng(0), scene, 1, CLEVR, 5) == copies[:5]
+PLANTED = frozenset({"shape cylinder", "material metal", "touches any"})
+SHAPE = Symptom("object", "shape")
+CONDITIONS = conditions_of(CLEVR)
+COLUMNS = [OBJECT.index(c) for c in OBJECT if c.key in PLANTED]
+
+
+def seen(facts: Facts, fails: bool = True) -> Situation:
+    """A scene in which metal cylinders that overlap something are read as cubes, or in which nothing fails."""
+    met = object_rows(facts, OBJECT)[:, COLUMNS].all(axis=1) & fails
+    found = [Failure(SHAPE, int(unit), "", "cube") for unit in np.flatnonzero(met)]
+    return Situation(facts, found, [], CONDITIONS, lambda: ())
+
+
+def studied(start: Situation, known: list[Situation], number: int, fails: bool = True) -> Copies:
+    """The copies of a scene, all of them examined."""
+    copies = Copies((start, start.failures[0]), known, CLEVR, 0, number)
+    while made := copies.next(ROUND):
+        assert all(is_valid(copy, CLEVR) and copy != start.facts.scene for copy in made)
+        copies.learn([seen(facts_of(copy, CLEVR), fails) for copy in made])
+    return copies
+
+
+def planted_scenes() -> tuple[list[Situation], list[Situation]]:
+    """Scenes in which one object fails, and others in which none does."""
+    every = [seen(facts) for facts in scenes(SWEPT)[0]]
+    return [s for s in every if len(s.failures) == 1], [s for s in every if not s.failures]
+
+
+def test_copies_of_one_failure_show_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bugs: the unit kept its number when an object before it was left out; copies were taken in turn."""
+    monkeypatch.setattr(copies_module, "POOL", 150)
+    starts, known = planted_scenes()
+    right = 0
+    for number, start in enumerate(starts[:5]):
+        found = studied(start, [*known, start], number).stated()
+        right += [{c.key for c in family.pattern.conditions} for family in found] == [set(PLANTED)]
+        assert all(
+            family.symptom == SHAPE and family.became[0][:2] == ("cylinder", "cube") for family in found
+        )
+    assert right >= 4
+
+
+def test_copies_of_a_failure_by_chance_state_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies_module, "POOL", 60)
+    starts, known = planted_scenes()
+    assert studied(starts[0], [*known, starts[0]], 0, fails=False).stated() == []
+
+
+def test_no_copy_has_a_unit_that_is_what_it_would_be_taken_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies_module, "POOL", 60)
+    starts, known = planted_scenes()
+    copies = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
+    again = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
+    made = copies.next(60)
+    assert 0 < len(made) <= COPIES and len(set(made)) == len(made) and made == again.next(60)
+    unit = starts[0].failures[0].unit
+    whole = [copy for copy in made if len(copy.objects) == len(starts[0].facts.scene.objects)]
+    assert whole and all(copy.objects[unit].shape != "cube" for copy in whole)
 
 
 def test_copies_are_made_of_failures_that_no_family_holds() -> None:
@@ -94,7 +145,8 @@ def test_copies_are_made_of_failures_that_no_family_holds() -> None:
     assert 0 < len(starts) <= SCENES * len(kinds)
     (far,) = {symptom for symptom, _ in kinds if symptom.what == "missed"}
     assert not unheld(known, [Family(Pattern.of(()), far)]) or len(kinds) > 1
-    assert len(near_scenes(known, [], CLEVR, 0, 10)) == 10 and not near_scenes(known, [BACK], CLEVR, 0, 0)
+    assert all(is_held(start, [Family(Pattern.of(()), start[1].symptom)]) for start in starts)
+    assert not any(is_held(start, []) for start in starts)
 
 
 @pytest.mark.parametrize("rate", [0.003, 0.02, 0.3])

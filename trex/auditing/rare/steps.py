@@ -12,7 +12,7 @@ from pathlib import Path
 from trex.auditing.findings import Judges, counted_in
 from trex.auditing.membership import ExaminedScene, situations
 from trex.auditing.rare.choice import chosen_scenes
-from trex.auditing.rare.near import COPIES, ROUND, Copies, is_held, unheld
+from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.records import EXAMINED, Examined
 from trex.auditing.sought import FEW, Member, Sought, sought_members
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
@@ -60,7 +60,9 @@ def rare_training(
     watched = partial(progress, "scenes with rare combinations")
     rows = _examined(work.folder / CHOSEN, members, work.prior.vocabulary, crew, watched)
     further = situations(rows, work.asker)
-    return further, _from_copies(work, [*training, *further], crew, partial(progress, "scenes near failures"))
+    return further, _from_copies(
+        work, [*training, *further], crew, partial(progress, "changed copies of failures")
+    )
 
 
 def _from_copies(

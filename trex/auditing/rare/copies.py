@@ -23,7 +23,7 @@ from trex.scenes.conditions import Bools
 from trex.scenes.edits import attribute_edits, leave_out
 from trex.scenes.graph import facts_of
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects
-from trex.scenes.scene import Scene
+from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 
@@ -91,7 +91,11 @@ class Copies:
         rng = stream(seed, AUDIT_STREAM, NEAR, number)
         made = dict(self._changed(rng) for _ in range(POOL))
         made.pop(scene.facts.scene, None)
-        self._pool = [(copy, unit) for copy, unit in made.items() if is_valid(copy, vocabulary)]
+        self._pool = [
+            (copy, unit)
+            for copy, unit in made.items()
+            if self._could_fail(copy, unit) and is_valid(copy, vocabulary)
+        ]
         self._rows = [self._row(copy, unit) for copy, unit in self._pool]
 
     def next(self, n: int) -> list[Scene]:
@@ -125,13 +129,18 @@ class Copies:
         return [Family(Pattern.of(self._conditions[c] for c in columns), symptom, became)]
 
     def _needs(self) -> Needs:
-        level = self.failure.symptom.level
-        holds = np.concatenate([scene.table(level)[:, self._columns] for scene in self._learned])
-        failing = [
-            np.isin(np.arange(len(scene.table(level))), [failure.unit for failure in self._events(scene)])
-            for scene in self._learned
-        ]
-        return needs(holds, np.concatenate(failing))
+        holds, failing = list[Bools](), list[Bools]()
+        for scene in self._learned:
+            table, failed = scene.table(self.failure.symptom.level), [e.unit for e in self._events(scene)]
+            could = np.array([self._could_fail(scene.facts.scene, unit) for unit in range(len(table))])
+            holds.append(table[could][:, self._columns])
+            failing.append(np.isin(np.flatnonzero(could), failed))
+        return needs(np.concatenate(holds), np.concatenate(failing))
+
+    def _could_fail(self, scene: Scene, unit: int) -> bool:
+        """Whether a unit is not already what it would be taken for."""
+        what, value = self.failure.symptom.what, self.failure.value
+        return what not in ATTRIBUTES or bool(getattr(scene.objects[unit], what) != value)
 
     def _events(self, scene: Situation) -> list[Failure]:
         """The failures of a scene that are of this kind."""
