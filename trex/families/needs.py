@@ -48,25 +48,54 @@ class Needs:
         return float(self.probabilities[0])
 
 
-def needs(holds: Bools, events: Bools) -> Needs:
-    """The conjunctions of m conditions, given (n,) events among n cases and which conditions hold there (n, m).
+class Evidence:
+    """Cases with m conditions, and which of them are events: what tells conjunctions apart.
 
-    Each condition holds for the failing unit itself, one of the cases. Conjunctions of MOST conditions extend the most
-    likely ones of one condition less.
+    Each condition holds for the failing unit itself, one of the cases.
     """
-    m = holds.shape[1]
-    sizes = [_all_places(m, size) for size in range(MOST)]
-    scores = [_scores(places, holds, events, m) for places in sizes]
-    longest = sizes[-1][np.argsort(-scores[-1], kind="stable")[:EXTENDED]]
-    sizes.append(_extended(longest, m))
-    scores.append(_scores(sizes[-1], holds, events, m))
-    every = np.concatenate(scores)
-    order = np.argsort(-every, kind="stable")[:TOGETHER]
-    starts = np.cumsum([0, *map(len, sizes)])
-    at = np.searchsorted(starts, order, side="right") - 1
-    chosen = tuple(tuple(map(int, sizes[k][place - starts[k]])) for k, place in zip(at, order, strict=True))
-    weights = np.exp(every - every.max())
-    return Needs(chosen, weights[order] / weights.sum())
+
+    def __init__(self, m: int) -> None:
+        self._m, self._cases, self._events = m, list[Bools](), list[Bools]()
+        self._counts = [np.zeros((2, len(_all_places(m, size)))) for size in range(MOST)]
+
+    def add(self, holds: Bools, events: Bools) -> None:
+        """Take in cases: which conditions hold (n, m), and which are events (n,)."""
+        self._cases.append(holds)
+        self._events.append(events)
+        for size, counts in enumerate(self._counts):
+            counts += _counted(_all_places(self._m, size), holds, events)
+
+    def needs(self) -> Needs:
+        """The conjunctions; those of MOST conditions extend the most likely ones of one condition less."""
+        holds, events = np.concatenate(self._cases), np.concatenate(self._events)
+        sizes = [_all_places(self._m, size) for size in range(MOST)]
+        scores = [self._scores(*pair, events) for pair in enumerate(self._counts)]
+        sizes.append(_extended(sizes[-1][np.argsort(-scores[-1], kind="stable")[:EXTENDED]], self._m))
+        scores.append(self._scores(MOST, _counted(sizes[-1], holds, events), events))
+        every = np.concatenate(scores)
+        order = np.argsort(-every, kind="stable")[:TOGETHER]
+        starts = np.cumsum([0, *map(len, sizes)])
+        at = np.searchsorted(starts, order, side="right") - 1
+        chosen = tuple(
+            tuple(map(int, sizes[k][place - starts[k]])) for k, place in zip(at, order, strict=True)
+        )
+        weights = np.exp(every - every.max())
+        return Needs(chosen, weights[order] / weights.sum())
+
+    def _scores(self, size: int, counts: Floats, events: Bools) -> Floats:
+        """(k,): log probabilities of conjunctions of one length, but for a constant."""
+        from scipy.special import betaln
+
+        (cases, inside), n, total = counts, len(events), float(events.sum())
+        parts = (
+            [(OUTSIDE, inside, cases)]
+            if size == 0
+            else [(INSIDE, inside, cases), (OUTSIDE, total - inside, n - cases)]
+        )
+        scores = np.full(len(cases), -float(np.log(max(1, comb(self._m, size)))))
+        for (a, b), hits, of in parts:
+            scores += betaln(hits + a, of - hits + b) - betaln(a, b)
+        return scores
 
 
 def telling(known: Needs, candidates: Bools, n: int) -> list[int]:
@@ -95,26 +124,15 @@ def telling(known: Needs, candidates: Bools, n: int) -> list[int]:
     return chosen
 
 
-def _scores(places: Places, holds: Bools, events: Bools, m: int) -> Floats:
-    """(k,): log probabilities of conjunctions of one length, but for a constant."""
-    from scipy.special import betaln
-
-    k, size = places.shape
-    cases, inside = np.empty(k), np.empty(k)
-    for part in _parts(k, len(holds)):
+def _counted(places: Places, holds: Bools, events: Bools) -> Floats:
+    """(2, k): for each conjunction the cases that meet it, and the events among them."""
+    counts = np.zeros((2, len(places)))
+    for part in _parts(len(places), len(holds)):
         met = np.ones((len(holds), part.stop - part.start), dtype=np.bool_)
         for column in places[part].T:
             met &= holds[:, column]
-        cases[part], inside[part] = met.sum(axis=0), met[events].sum(axis=0)
-    n, total = len(holds), float(events.sum())
-    if size == 0:
-        (a, b), scores = OUTSIDE, np.zeros(k)
-        scores += betaln(total + a, n - total + b) - betaln(a, b)
-        return scores
-    scores = np.full(k, -float(np.log(comb(m, size))))
-    for (a, b), hits, of in ((INSIDE, inside, cases), (OUTSIDE, total - inside, n - cases)):
-        scores += betaln(hits + a, of - hits + b) - betaln(a, b)
-    return scores
+        counts[:, part] = met.sum(axis=0), met[events].sum(axis=0)
+    return counts
 
 
 def _parts(k: int, n: int) -> Iterator[slice]:

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trex.families.needs import MOST, needs, telling
+from trex.families.needs import MOST, Evidence, Needs, telling
 
 M, POOL = 20, 200
 Bools = NDArray[np.bool_]
+
+
+def known_of(holds: Bools, events: Bools) -> Needs:
+    """What these cases show."""
+    evidence = Evidence(holds.shape[1])
+    evidence.add(holds, events)
+    return evidence.needs()
 
 
 def background(rng: np.random.Generator) -> Bools:
@@ -38,15 +45,14 @@ def asked(
         found: Bools = rng.random(len(rows)) < np.where(inside, fires, elsewhere)
         return found
 
-    holds = np.concatenate([background(rng), np.ones((1, M), dtype=np.bool_)])
-    events = np.append(fails(holds[:-1]), True)
+    evidence, others = Evidence(M), background(rng)
+    evidence.add(np.concatenate([others, np.ones((1, M), dtype=np.bool_)]), np.append(fails(others), True))
     candidates = pool(rng)
     for _ in range(n // 5):
-        chosen = telling(needs(holds, events), candidates, 5) if adaptive else list(range(5))
-        holds = np.concatenate([holds, candidates[chosen]])
-        events = np.append(events, fails(candidates[chosen]))
+        chosen = telling(evidence.needs(), candidates, 5) if adaptive else list(range(5))
+        evidence.add(candidates[chosen], fails(candidates[chosen]))
         candidates = np.delete(candidates, chosen, axis=0)
-    found = needs(holds, events)
+    found = evidence.needs()
     return found.best, found.probability
 
 
@@ -99,8 +105,24 @@ def test_a_failure_by_chance_needs_nothing() -> None:
 
 
 def test_of_candidates_that_show_the_same_only_one_is_taken() -> None:
-    holds = np.ones((1, 4), dtype=np.bool_)
-    known = needs(holds, np.ones(1, dtype=np.bool_))
+    known = known_of(np.ones((1, 4), dtype=np.bool_), np.ones(1, dtype=np.bool_))
     same = np.array([[True, True, False, False]] * 3 + [[True, False, True, False]])
     assert telling(known, same, 4) in ([0, 3], [3, 0])
     assert telling(known, np.ones((3, 4), dtype=np.bool_), 2) == []
+
+
+def test_cases_in_parts_show_what_they_show_together() -> None:
+    rng = np.random.default_rng(7)
+    holds, events = background(rng), rng.random(300) < 0.1
+    evidence = Evidence(M)
+    for part in (slice(0, 120), slice(120, 300)):
+        evidence.add(holds[part], events[part])
+    whole, parts = known_of(holds, events), evidence.needs()
+    assert whole.conjunctions == parts.conjunctions and np.allclose(whole.probabilities, parts.probabilities)
+
+
+@pytest.mark.parametrize("m", [0, 1, 2])
+def test_fewer_conditions_than_a_conjunction_may_have(m: int) -> None:
+    known = known_of(np.ones((4, m), dtype=np.bool_), np.ones(4, dtype=np.bool_))
+    assert all(len(conjunction) <= m for conjunction in known.conjunctions)
+    assert known.probabilities.sum() == pytest.approx(1.0)

@@ -15,7 +15,7 @@ import numpy as np
 from trex.auditing.probe import CHANGES, OBJECTS
 from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, was
 from trex.families.family import Family, rows
-from trex.families.needs import Needs, needs, telling
+from trex.families.needs import Evidence, telling
 from trex.families.pattern import Pattern
 from trex.families.symptom import Failure
 from trex.inference.rng import AUDIT_STREAM, stream
@@ -86,7 +86,8 @@ class Copies:
         self._vocabulary, self._start = vocabulary, scene
         self._conditions = conditions_of(vocabulary)[symptom.level]
         self._columns = np.flatnonzero(scene.table(symptom.level)[self.failure.unit])
-        self._learned, self._known = list(known), len(known)
+        self._learned, self._evidence, self._made = list[Situation](), Evidence(len(self._columns)), 0
+        self.learn(known)
         self._moves = Mixture((JitterObject(), RedrawObjects(vocabulary, (1,))), (0.5, 0.5))
         rng = stream(seed, AUDIT_STREAM, NEAR, number)
         made = dict(self._changed(rng) for _ in range(POOL))
@@ -100,22 +101,31 @@ class Copies:
 
     def next(self, n: int) -> list[Scene]:
         """At most n further copies; none once what the failure needs is clear, or no copy would tell more."""
-        n = min(n, COPIES - (len(self._learned) - self._known))
-        if n <= 0 or not self._pool or (found := self._needs()).probability >= CERTAIN:
+        n = min(n, COPIES - self._made)
+        if n <= 0 or not self._pool or (found := self._evidence.needs()).probability >= CERTAIN:
             return []
         chosen = telling(found, np.array(self._rows), n)
         copies = [self._pool[k][0] for k in chosen]
         for k in sorted(chosen, reverse=True):
             del self._pool[k], self._rows[k]
+        self._made += len(copies)
         return copies
 
     def learn(self, examined: Sequence[Situation]) -> None:
-        """Take in examined copies."""
+        """Take in examined scenes."""
+        holds, failing = list[Bools](), list[Bools]()
+        for scene in examined:
+            table, failed = scene.table(self.failure.symptom.level), [e.unit for e in self._events(scene)]
+            could = [unit for unit in range(len(table)) if self._could_fail(scene.facts.scene, unit)]
+            holds.append(table[could][:, self._columns])
+            failing.append(np.isin(could, failed))
+        if examined:
+            self._evidence.add(np.concatenate(holds), np.concatenate(failing))
         self._learned += examined
 
     def stated(self) -> list[Family]:
         """The family of what the failure needs; none unless that is likely enough and enough failures show it."""
-        found, symptom = self._needs(), self.failure.symptom
+        found, symptom = self._evidence.needs(), self.failure.symptom
         columns = [int(self._columns[c]) for c in found.best]
         failures = [
             (scene, failure)
@@ -127,15 +137,6 @@ class Copies:
             return []
         became = counted((was(scene, failure), failure.value) for scene, failure in failures)
         return [Family(Pattern.of(self._conditions[c] for c in columns), symptom, became)]
-
-    def _needs(self) -> Needs:
-        holds, failing = list[Bools](), list[Bools]()
-        for scene in self._learned:
-            table, failed = scene.table(self.failure.symptom.level), [e.unit for e in self._events(scene)]
-            could = np.array([self._could_fail(scene.facts.scene, unit) for unit in range(len(table))])
-            holds.append(table[could][:, self._columns])
-            failing.append(np.isin(np.flatnonzero(could), failed))
-        return needs(np.concatenate(holds), np.concatenate(failing))
 
     def _could_fail(self, scene: Scene, unit: int) -> bool:
         """Whether a unit is not already what it would be taken for."""
