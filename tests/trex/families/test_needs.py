@@ -95,13 +95,14 @@ def test_a_probability_is_what_it_says() -> None:
     assert len(stated) > 10 and sum(right) >= promised - 3.0 * spread - 1.0
 
 
-def test_a_failure_by_chance_needs_nothing() -> None:
-    """Failures that no condition has anything to do with, of which one was copied."""
+@pytest.mark.parametrize(("chance", "most"), [(0.02, 1), (0.12, 4)])
+def test_a_failure_by_chance_needs_nothing(chance: float, most: int) -> None:
+    """Failures that no condition has anything to do with, of which one was copied: a third at most seem to need some."""
     wrong = 0
     for seed in range(12):
-        best, probability = asked(np.random.default_rng([6, seed]), (), 0.02, 0.02, 40)
+        best, probability = asked(np.random.default_rng([6, seed]), (), chance, chance, 40)
         wrong += bool(best) and probability >= 0.3
-    assert wrong <= 1
+    assert wrong <= most
 
 
 def test_of_candidates_that_show_the_same_only_one_is_taken() -> None:
