@@ -97,7 +97,7 @@ def test_a_probability_is_what_it_says() -> None:
 
 @pytest.mark.parametrize(("chance", "most"), [(0.02, 1), (0.12, 4)])
 def test_a_failure_by_chance_needs_nothing(chance: float, most: int) -> None:
-    """Failures that no condition has anything to do with, of which one was copied: a third at most seem to need some."""
+    """Failures that no condition has to do with, of which one was copied: a third at most seem to need some."""
     wrong = 0
     for seed in range(12):
         best, probability = asked(np.random.default_rng([6, seed]), (), chance, chance, 40)
