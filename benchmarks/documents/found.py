@@ -141,6 +141,11 @@ def found_sphere() -> Image.Image:
     return side_by_side(of_query("one_sphere_without_spheres", RELATION_NETWORK))
 
 
+def found_cone() -> Image.Image:
+    """Of the shipped model, which is sure of a sphere where cones take the place of spheres."""
+    return side_by_side(of_query("one_sphere_with_cones", "shipped"))
+
+
 def export() -> Image.Image:
     """A scene of the demo with the boxes of its COCO export."""
     out = demo() / "export-coco"

@@ -21,7 +21,7 @@ PICTURES: dict[str, Callable[[], Made]] = {
     make.__name__.replace("_", "-"): make
     for make in (
         *(figures.loop, figures.level_set, figures.finding, figures.intervals, figures.gpu),
-        *(found.found, found.found_cylinder, found.found_cube, found.found_sphere),
+        *(found.found, found.found_cylinder, found.found_cube, found.found_sphere, found.found_cone),
         *(found.export, found.own_world),
         *(pages.report, pages.explain, pages.baseline, pages.audit, pages.own_model, pages.own_shape),
         *(pages.digits, pages.repair, pages.farm),
