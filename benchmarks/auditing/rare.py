@@ -37,8 +37,8 @@ from trex.scenes.vocabulary import CLEVR
 SURE = 0.99
 WORLD = "[scene]\nobjects = [5, 6]\n"
 BUDGET = 2000
-SIZES = {  # renders of the sweep, those for rare failures included; some 100 are left to look again at failures
-    "with": {"scenes": 600, "held_out": 700, "rare": 400},
+SIZES = {  # renders of the sweep, up to `rare` copies of failures included; some 100 are left to look again at failures
+    "with": {"scenes": 600, "held_out": 650, "rare": 300},
     "without": {"scenes": 900, "held_out": 1000, "rare": 0},
 }
 Fault = Callable[[Facts, int, SceneObject], SceneObject]  # what an object is seen as

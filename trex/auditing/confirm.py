@@ -40,10 +40,14 @@ NEIGHBORS = 3  # objects that are left out one at a time, the nearest first
 
 @dataclass(frozen=True)
 class Confirmer:
-    """Asks the questions of a failure again: a renderer at the deciding look, and the model."""
+    """Asks the questions of a failure again: a renderer at the deciding look, and the model.
+
+    `explain`: SHOWN failures of a family that stay are also rendered with changes.
+    """
 
     renderer: SceneRenderer
     asker: Asker
+    explain: bool = True
 
     def confirm(
         self,
@@ -59,7 +63,9 @@ class Confirmer:
             if examined.scene in known:
                 stayed += known[examined.scene].stays
                 continue
-            row = self._examined_again(number, family, facts, examined, failed, stayed < SHOWN)
+            row = self._examined_again(
+                number, family, facts, examined, failed, self.explain and stayed < SHOWN
+            )
             stayed += row.stays
             log.append([row])
 

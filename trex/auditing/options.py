@@ -69,6 +69,14 @@ class AuditOptions(Options):
     tested: Annotated[
         int, Option("Most failures of a family to render again.", low=1, high=1000, example=40)
     ] = 20
+    explain: Annotated[
+        bool,
+        Option(
+            "Render 3 failures of each family again without the misread object, under other noise and from another "
+            "viewpoint, and with up to 8 single changes.",
+            ("--explain/--no-explain",),
+        ),
+    ] = True
     probed: Annotated[
         int,
         Option(

@@ -212,7 +212,7 @@ def planned(hours: float, options: AuditOptions) -> AuditOptions:
             f"--budget {hours:g} is too small at preset {options.preset}; give at least {least:.2f}"
         )
     renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(options.confirm_preset) + ASKING_S)
-    tested = max(5, min(50, int(renders) - CLOSER - PROBED * len(CHANGES)))
+    tested = max(5, min(50, int(renders) - (CLOSER if options.explain else 0) - PROBED * len(CHANGES)))
     return options.changed(scenes=scenes, held_out=scenes, tested=tested)
 
 
@@ -244,6 +244,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
         bank_seed=options.bank_seed,
+        explain=options.explain,
     )
 
 

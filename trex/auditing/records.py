@@ -35,7 +35,8 @@ class Settings:
     `families` holds kinds or names of question families, of which alone questions are asked; all if it is empty.
     `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
     other. `rare` scenes with rare combinations are examined as well, and at most as many changed copies of those that
-    failed. `bank_seed` is that of the bank whose scenes are examined.
+    failed. `bank_seed` is that of the bank whose scenes are examined. `explain`: some failures are rendered with
+    changes as well.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Settings:
     format: int = FORMAT  # of the folder; audits of before do not say it
     rare: int = 0
     bank_seed: int = 0
+    explain: bool = True
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,9 @@ class Confirm:
 
     def do(self, opened: Opened, log: Rows[Tested]) -> None:
         """Go on where the log ends."""
-        Confirmer(opened.renderer, opened.work.asker).confirm(self.number, self.family, self.failures, log)
+        Confirmer(opened.renderer, opened.work.asker, opened.work.settings.explain).confirm(
+            self.number, self.family, self.failures, log
+        )
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def test_a_folder_that_was_tampered_with_is_named(
     [
         (("--seed", "1"), "other settings (seed)"),
         (("--bank-seed", "1"), "other settings (bank_seed)"),
+        (("--no-explain",), "other settings (explain)"),
         (("--bank-seed", "-1"), "--bank-seed -1: give 0"),
         (("--scenes", "0"), "--scenes 0: give 1"),
         (("--held-out", "0"), "--held-out 0: give 1"),

@@ -110,14 +110,25 @@ def failures() -> tuple[Swept, Family, tuple[Failure, ...]]:
     return item, family, tuple(many[:2])
 
 
-def again(folder: Path, kept: int, probability: float = 0.99) -> tuple[list[Tested], Book]:
+def again(
+    folder: Path, kept: int, probability: float = 0.99, explain: bool = True
+) -> tuple[list[Tested], Book]:
     item, family, rows = failures()
     book = Book()
     model = replace(item.asker.model, book=book)  # type: ignore[type-var]
     asker = Partly(model, CLEVR, QUESTIONS, 0, 0.9, kept=kept, probability=probability)
-    with Lines(folder / f"tested-{kept}-{probability}.jsonl", TESTED) as log:
-        Confirmer(book, asker).confirm(0, family, rows, log)
+    with Lines(folder / f"tested-{kept}-{probability}-{explain}.jsonl", TESTED) as log:
+        Confirmer(book, asker, explain).confirm(0, family, rows, log)
         return log.values, book
+
+
+@pytest.mark.slow
+def test_without_explanations_each_failure_is_rendered_once(tmp_path: Path) -> None:
+    (plain, once), (rich, changed) = again(tmp_path, 99, explain=False), again(tmp_path, 99)
+    assert len(once.facts) == len(plain) < len(changed.facts)
+    assert all(
+        row == replace(other, variants=Variants(), flip=None) for row, other in zip(plain, rich, strict=True)
+    )
 
 
 @pytest.mark.slow
