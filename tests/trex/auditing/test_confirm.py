@@ -25,7 +25,7 @@ from trex.auditing.confirm import Confirmer, Wrong, deciding_scene
 from trex.auditing.examine import Asker
 from trex.auditing.findings import in_held_out
 from trex.auditing.membership import Membership, mistakes_of, situations
-from trex.auditing.records import TESTED, Examined, Mistake, Tested
+from trex.auditing.records import TESTED, Examined, Mistake, Tested, Variants
 from trex.clevr_models.interface.question import Question
 from trex.families.family import Family
 from trex.scenes.graph import Facts
