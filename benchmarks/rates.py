@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -146,12 +147,12 @@ def _common(world: World, selection: Selection, most: int) -> tuple[bool, bool]:
     hits, weights, n = world.hits[selection.members], selection.weights, selection.n
     relative = weights * np.exp(world.log_weights[selection.members])
     ess = relative.sum() ** 2 / (relative @ relative)
-    value = weights @ hits / n
+    value = float(weights @ hits) / n
     if hits.sum() < LEAST_HITS or value > 0.5:
         is_known = bool(value > 0.5 and estimate(selection, hits.astype(float)).point is not None)
     else:
-        deviation = np.sqrt(max(0.0, weights**2 @ hits - n * value**2)) / n
-        is_known = deviation / value <= MAX_RELATIVE_ERROR
+        deviation = math.sqrt(max(0.0, float(weights**2 @ hits) - n * value**2)) / n
+        is_known = bool(deviation / value <= MAX_RELATIVE_ERROR)
     is_common = bool(is_known and selection.members.size * WANTED / ess <= most)
     return is_common, bool(is_common and (ess >= WANTED or selection.members.size == n))
 

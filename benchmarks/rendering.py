@@ -94,7 +94,7 @@ def quality(n: int = 6) -> None:
 
 def answers(picture: Picture) -> list[int]:
     """The shipped model's answers to all questions, as indices."""
-    image = picture.pixels[None].astype(np.float32) / 255
+    image = picture.pixels[None].astype(np.float32) / np.float32(255)
     model = load_model("shipped")
     questions = (Question(text, tuple(ProgramStep(*step) for step in parse(text))) for text in QUESTIONS)
     return [int(model.bind(question).log_probs(image)[0].argmax()) for question in questions]

@@ -46,7 +46,7 @@ def weights(size: int, new_size: int) -> NDArray[np.float64]:
         center = (target + 0.5) * scale
         first = max(int(center - SUPPORT * widened + 0.5), 0)
         end = min(int(center + SUPPORT * widened + 0.5), size)
-        row = _bicubic((np.arange(first, end) - center + 0.5) / widened)
+        row = _bicubic((np.arange(first, end, dtype=np.float64) - center + 0.5) / widened)
         row = row / row.sum() * PRECISION
         table[target, first:end] = np.trunc(row + np.copysign(0.5, row)) / PRECISION
     return table

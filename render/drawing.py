@@ -90,7 +90,9 @@ def checked_pixels(found: NDArray[np.generic]) -> NDArray[np.float32]:
         raise RenderError(
             f"render gives {found.dtype} {found.shape}; it must give a picture (H, W), (H, W, 1) or (H, W, 3)"
         )
-    scaled: NDArray[np.float32] = pixels.astype(np.float32) / (255 if pixels.dtype == np.uint8 else 1)
+    scaled: NDArray[np.float32] = pixels.astype(np.float32) / np.float32(
+        255 if pixels.dtype == np.uint8 else 1
+    )
     if not np.isfinite(scaled).all() or scaled.min() < 0 or scaled.max() > 1:
         raise RenderError(
             f"render gives values from {scaled.min():g} to {scaled.max():g}; give floats from 0 to 1, or bytes"

@@ -51,7 +51,7 @@ def ray_slopes(width: int, height: int) -> tuple[Floats, Floats]:
     A ray's direction is slope times right, plus slope times up, minus the axis towards the viewer (`axes`).
     """
     focal = focal_px(width)
-    across = (np.arange(width) + 0.5 - width / 2) / focal
-    up = (height / 2 - np.arange(height) - 0.5) / focal
+    across = (np.arange(width, dtype=np.float64) + 0.5 - width / 2) / focal
+    up = (height / 2 - np.arange(height, dtype=np.float64) - 0.5) / focal
     across.flags.writeable = up.flags.writeable = False
     return across, up

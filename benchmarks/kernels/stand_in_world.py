@@ -43,7 +43,8 @@ class StandIn:
         o = z[..., :N_OBJECTS, :]
         area = LIKENESS[colors(o)] * np.where(o[..., 1] < 0.5, 1.0, SMALL) * (0.5 + 1.2 * o[..., 3])
         light = 0.8 + 0.4 * z[..., N_OBJECTS, 0]
-        return (area * (1.0 + 0.1 * np.cos(2 * np.pi * o[..., 4]))).sum(-1) / self.unit * light  # type: ignore[no-any-return]
+        seen: Floats = (area * (1.0 + 0.1 * np.cos(2 * np.pi * o[..., 4]))).sum(-1) / self.unit * light
+        return seen
 
 
 def _weigh(count: Floats) -> tuple[Floats, Bools]:
@@ -76,7 +77,8 @@ def is_valid(z: Floats) -> Bools:
         np.abs(p[..., :, None] - p[..., None, :]) + far
         for p in (z[..., :N_OBJECTS, 2], z[..., :N_OBJECTS, 3])
     ]
-    return ((gaps[0] >= MARGIN) & (gaps[1] >= MARGIN)).all((-1, -2))  # type: ignore[no-any-return]
+    apart: Bools = ((gaps[0] >= MARGIN) & (gaps[1] >= MARGIN)).all((-1, -2))
+    return apart
 
 
 def prior(rng: np.random.Generator, n: int) -> Floats:

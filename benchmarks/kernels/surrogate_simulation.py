@@ -12,8 +12,10 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from benchmarks.kernels.stand_in_world import (
@@ -147,11 +149,12 @@ def run(arm: Arm, runs: int) -> tuple[Floats, Floats, Floats]:
         for i in np.flatnonzero(accepted & hit):
             kept[i // arm.chains].append(z[i])
     distinct = [np.unique(np.array(part), axis=0) if part else np.empty((0, 6, 5)) for part in kept]
-    groups = np.array([families(part) if len(part) else 0 for part in distinct], float)
-    return np.array([len(part) for part in distinct], float), seen.reshape(-1, arm.chains).sum(1), groups
+    groups = np.array([families(part) if len(part) else 0 for part in distinct], dtype=np.float64)
+    hitting = seen.reshape(-1, arm.chains).sum(1).astype(np.float64)
+    return np.array([len(part) for part in distinct], dtype=np.float64), hitting, groups
 
 
-def _split(values: np.ndarray, arm: Arm) -> np.ndarray:  # type: ignore[type-arg]
+def _split(values: NDArray[Any], arm: Arm) -> NDArray[Any]:
     return values.reshape(-1, arm.chains, *values.shape[1:])
 
 

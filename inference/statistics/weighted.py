@@ -83,9 +83,9 @@ def _lower(
     total: Floats | float, squares: Floats | float, n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The parameters of the Beta distribution whose quantiles are the lower ends: (k, n - k + 1) without weights."""
-    total = np.minimum(np.asarray(total, float), n)
-    share = total / n
-    typical = np.where(total > 0.0, squares / np.where(total > 0.0, total, 1.0), 1.0)
+    known: Floats = np.minimum(np.asarray(total, dtype=np.float64), float(n))
+    share: Floats = known / n
+    typical: Floats = np.asarray(np.where(known > 0.0, squares / np.where(known > 0.0, known, 1.0), 1.0))
     size = n / typical * _narrowed(share, typical)
     return share * size, (1.0 - share) * size + 1.0
 

@@ -81,7 +81,8 @@ def stage_of(scene: Scene, vocabulary: Vocabulary, width: int, height: int) -> S
 @cache
 def _picture_plane(width: int, height: int) -> tuple[Floats, Floats]:
     focal = focal_px(width)
-    return (np.arange(width) + 0.5 - width / 2) / focal, (height / 2 - np.arange(height) - 0.5) / focal
+    across, down = np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64)
+    return (across + 0.5 - width / 2) / focal, (height / 2 - down - 0.5) / focal
 
 
 def _bodies(scene: Scene, vocabulary: Vocabulary) -> tuple[Floats, Floats]:

@@ -50,7 +50,7 @@ def draw_violins(axes: Axes, result: CellResult, colors: Sequence[str]) -> None:
     probs = result.probs[list(result.shown)]
     places = np.arange(probs.shape[1])
     for place in places:
-        column, color = probs[:, place], colors[place % len(colors)]
+        column, color = probs[:, place], colors[int(place) % len(colors)]
         if column.std() > SPREAD:
             axes.violinplot([column], [float(place)], widths=0.8, showextrema=False)
             body = axes.collections[-1]  # that of the one violin
@@ -85,7 +85,7 @@ def latent_groups(result: CellResult, colors: Sequence[str], rest_color: str) ->
     groups = [Group("level set", _vectors([result.draws[i].z for i in result.shown]), colors[0], "o")]
     for place, answer in enumerate(result.manifest.query.answer, start=1):
         rows = [draw.z for draw, word in zip(prior, answers, strict=True) if word == answer]
-        groups.append(Group(f"prior, {answer}", _vectors(rows), colors[place % len(colors)], "s"))
+        groups.append(Group(f"prior, {answer}", _vectors(rows), colors[int(place) % len(colors)], "s"))
     others = [d.z for d, word in zip(prior, answers, strict=True) if word not in result.manifest.query.answer]
     groups.append(Group("prior, another answer", _vectors(others), rest_color, "."))
     return [group for group in groups if len(group.vectors)]
