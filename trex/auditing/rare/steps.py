@@ -157,16 +157,16 @@ def _examined(
     crew: Crew,
     progress: Callable[[int, int], None],
 ) -> list[tuple[Facts, Examined]]:
-    """The rows of a log about these scenes, completed; a kill costs BATCH scenes at most."""
+    """The rows of a log about these scenes, its first, completed; a kill costs BATCH scenes at most."""
     if not members:
         return []
     with Lines(path, EXAMINED) as log:
         missing = members[len(log.values) :]
         units = [ExamineScenes(missing[at : at + BATCH]) for at in range(0, len(missing), BATCH)]
-        progress(len(log.values), len(members))
+        progress(min(len(log.values), len(members)), len(members))
         for _ in crew.do(units, log):
             progress(len(log.values), len(members))
-        rows = list(log.values)
+        rows = list(log.values)[: len(members)]
     return [
         (Facts(scene, row.shares, row.hiders, touching(scene, vocabulary)), row)
         for (_, scene), row in zip(members, rows, strict=True)
