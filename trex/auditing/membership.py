@@ -10,6 +10,7 @@ from trex.auditing.records import Examined, Mistake
 from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
 from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, wrong_words
+from trex.foundation.words import with_article
 from trex.scenes.describe import object_words
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if, answers_if, counting, phantoms
@@ -178,9 +179,10 @@ def counts_of(item: SceneObject, kind: str, vocabulary: Vocabulary) -> list[Prog
 
 
 def responsible_words(family: Family, scene: Scene, examined: Examined, unit: int) -> str:
-    """The object responsible and what becomes of it: "the small red metal cube, taken for cylinder"."""
+    """The object responsible and what becomes of it: "the small red metal cube, read as a cylinder"."""
     if family.symptom.level != "object":
         return ""
     read = examined.misread[_readings(family, examined, unit)[0]]
-    what = {"missed": "missed", "doubled": "counted twice"}.get(read.kind, f"taken for {read.value}")
+    known = {"missed": "missed", "doubled": "counted twice", "shape": f"read as {with_article(read.value)}"}
+    what = known.get(read.kind, f"seen as {read.value}")
     return f"the {object_words(scene, unit)}, {what}"

@@ -76,7 +76,7 @@ def test_a_hidden_metal_cylinder_taken_for_a_cube(tmp_path: Path) -> None:
     found, _ = audited(tmp_path, hidden_metal_cylinders_are_cubes, revoked="sphere", severity=SEVERITY)
     assert found[0].words == "The model reads a metal cylinder as a cube where it is less than 60% visible."
     assert found[0].is_confirmed
-    assert all(row.blamed.endswith("metal cylinder, taken for cube") for row in found[0].shown)
+    assert all(row.blamed.endswith("metal cylinder, read as a cube") for row in found[0].shown)
     assert found[0].survives["noise"][0] == 1.0
     changes = [row.flip.change for row in found[0].shown if row.flip is not None]
     undone = ("metal cylinder becomes rubber", "metal cylinder becomes large", " is left out")
