@@ -9,8 +9,7 @@ from trex.auditing.examine import Asker
 from trex.auditing.records import Examined, Mistake
 from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
-from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, wrong_words
-from trex.foundation.words import with_article
+from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, seen_words, wrong_words
 from trex.scenes.describe import object_words
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if, answers_if, counting, phantoms
@@ -183,6 +182,4 @@ def responsible_words(family: Family, scene: Scene, examined: Examined, unit: in
     if family.symptom.level != "object":
         return ""
     read = examined.misread[_readings(family, examined, unit)[0]]
-    known = {"missed": "missed", "doubled": "counted twice", "shape": f"read as {with_article(read.value)}"}
-    what = known.get(read.kind, f"seen as {read.value}")
-    return f"the {object_words(scene, unit)}, {what}"
+    return f"the {object_words(scene, unit)}, {seen_words(read.kind, read.value)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,13 +79,13 @@ def misread_words(failure: Failure, scene: Scene) -> str:
         return (
             f"{with_article(value)} that is not there is seen" if what == PHANTOM else f"{what} are confused"
         )
-    name = f"the {object_words(scene, failure.unit)}"
-    does: Mapping[str, str] = {
-        "missed": "is missed",
-        "doubled": "is counted twice",
-        "shape": f"is read as {with_article(value)}",
-    }
-    return f"{name} {does.get(what, f'is seen as {value}')}"
+    return f"the {object_words(scene, failure.unit)} is {seen_words(what, value)}"
+
+
+def seen_words(what: str, value: str = "") -> str:
+    """What becomes of an object: "missed", "counted twice", "read as a cube", "seen as red"."""
+    known = {"missed": "missed", "doubled": "counted twice", "shape": f"read as {with_article(value)}"}
+    return known.get(what, f"seen as {value}")
 
 
 def answered(unit: int, truth: str, answer: str) -> Failure:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import model_validator
 
+from trex.families.symptom import seen_words
 from trex.foundation.percent import percent, signed_points
 from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.clustered import paired_difference
@@ -107,15 +108,12 @@ class Component(Record):
     def words(self) -> str:
         """The kinds of mistakes: "8 → 3 (12), 9 → 4 (2)"."""
         pairs = [f"{label} → {answer} ({count})" for label, answer, count in self.pairs or ()]
-        return ", ".join([*pairs, *(f"{seen_words(word)} ({count})" for word, count in self.kinds or ())])
-
-
-def seen_words(word: str) -> str:
-    """What became of an object: "missed", "taken for cube", "seen as red"."""
-    name, _, value = word.partition(" ")
-    if not value:
-        return name
-    return f"taken for {value}" if name == "shape" else f"seen as {value}"
+        return ", ".join(
+            [
+                *pairs,
+                *(f"{seen_words(*word.split(maxsplit=1))} ({count})" for word, count in self.kinds or ()),
+            ]
+        )
 
 
 class DistillResult(Found):

@@ -253,7 +253,7 @@ def test_another_value_at_the_deciding_look_is_not_what_a_sentence_says(
     with Lines(tmp_path / "tested.jsonl", TESTED) as log:
         Confirmer(item.book, asker).confirm(0, seen.family, seen.failures[:5], log)
         assert [row.stays for row in log.values] == [stays] * 5
-        assert all(row.blamed.endswith("taken for cube") for row in log.values)
+        assert all(row.blamed.endswith("read as a cube") for row in log.values)
         assert {row.variants.noise for row in log.values if row.stays} <= {None, 1.0}
 
 

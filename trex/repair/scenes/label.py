@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.families.symptom import seen_words
 from trex.foundation.files import write_atomic
 from trex.foundation.percent import percent, percent_interval
 from trex.foundation.progress import Progress
@@ -18,7 +19,7 @@ from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
 from trex.repair.domain import Voters, Work
 from trex.repair.files import Fields, Found, Record
-from trex.repair.results import DistillResult, seen_words
+from trex.repair.results import DistillResult
 from trex.repair.scenes.families import Fresh, generator_of
 from trex.repair.scenes.identify import SceneIdentifyResult
 from trex.repair.scenes.loaded import Folder, SceneLoaded, SceneStream
@@ -144,7 +145,7 @@ def _examples(
         (picture,) = loaded.near.render([fresh.scene])
         name = f"example-{number}-{k}.png"
         write_atomic(place / name, png_bytes(_boxed(picture, fresh.index)))
-        words = f"the {object_words(fresh.scene, fresh.index)}, {seen_words(word)}"
+        words = f"the {object_words(fresh.scene, fresh.index)}, {seen_words(*word.split(maxsplit=1))}"
         found.append(Example(file=name, words=words))
     return found
 
