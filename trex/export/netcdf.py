@@ -49,6 +49,8 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
 
     RunError if that fails, InputError without the extra `arviz`.
     """
+    for module in ("h5netcdf", "h5py"):  # ArviZ alone brings neither, on every Python
+        import_extra(module, "arviz", "a NetCDF file needs HDF5")
     data = inference_data(manifest, records)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -278,10 +278,9 @@ def test_a_full_disk_is_said_before_anything_is_rendered(
 
 
 def test_a_place_that_is_on_no_disk_is_not_called_full(tmp_path: Path) -> None:
+    words = "/proc is on no disk that can hold files" if os.geteuid() == 0 else "cannot write to /proc"
     for place in ("/proc/x", "/proc/x/y"):
-        refused(
-            trex("find", write_query(tmp_path), "--out", place), "/proc is on no disk that can hold files"
-        )
+        refused(trex("find", write_query(tmp_path), "--out", place), words)
 
 
 def test_a_query_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
