@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,13 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
     """
     for module in ("h5netcdf", "h5py"):  # ArviZ alone brings neither, on every Python
         import_extra(module, "arviz", "a NetCDF file needs HDF5")
-    data = inference_data(manifest, records)
+    data: Any = inference_data(manifest, records)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        data.to_netcdf(str(scratch))
+        if _is_old(_arviz()):
+            data.to_netcdf(str(scratch))
+        else:  # in memory first: a disk that is full while HDF5 writes a DataTree ends the process
+            scratch.write_bytes(data.to_netcdf(engine="h5netcdf"))
         scratch.replace(path)
     except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
         words = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -90,7 +93,7 @@ def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.Infer
     dims |= {name: ["object"] for name in (*ATTRIBUTES, *NUMBERS)}
     further = {name: values for name, values in further.items() if values}
     coords, attrs = {"answer": list(manifest.facts.labels)}, _attributes(manifest, results)
-    if not library.__version__.startswith("0."):  # 1.3 has a name InferenceData, too
+    if not _is_old(library):
         data: arviz.InferenceData = library.from_dict(
             groups | further, dims=dims, coords=coords, attrs={"/": attrs}
         )
@@ -111,6 +114,11 @@ def _arviz() -> ModuleType:
             return import_extra("arviz", "arviz", "the draws as InferenceData need ArviZ")
         except OSError as error:  # 0.23 keeps the date of that in its cache
             raise RunError(f"ArviZ cannot be imported: {error}; make that folder writable") from error
+
+
+def _is_old(library: ModuleType) -> bool:
+    """Whether it is ArviZ 0.23; 1.3 has a name InferenceData, too."""
+    return str(library.__version__).startswith("0.")
 
 
 def _attributes(manifest: Manifest, results: Results) -> dict[str, str]:
