@@ -83,8 +83,8 @@ def _from_copies(
             left -= len(batches[-1])
         made = [copy for batch in batches for copy in batch]
         members += enumerate(made, start=FIRST_COPY + len(members))
-        rows = _examined(work.folder / COPIED, members, vocabulary, crew, progress)
-        seen = iter(situations(rows[len(rows) - len(made) :], work.asker))
+        rows = _examined(work.folder / COPIED, members, vocabulary, crew, progress, len(members) - len(made))
+        seen = iter(situations(rows, work.asker))
         for copies, batch in zip(tuple(open_), batches, strict=True):
             copies.learn(list(islice(seen, len(batch))))
             if not batch or left == 0:
@@ -156,8 +156,12 @@ def _examined(
     vocabulary: Vocabulary,
     crew: Crew,
     progress: Callable[[int, int], None],
+    since: int = 0,
 ) -> list[tuple[Facts, Examined]]:
-    """The rows of a log about these scenes, its first, completed; a kill costs BATCH scenes at most."""
+    """The rows of a log about these scenes, its first, completed; those from place `since` on.
+
+    A kill costs BATCH scenes at most.
+    """
     if not members:
         return []
     with Lines(path, EXAMINED) as log:
@@ -166,8 +170,8 @@ def _examined(
         progress(min(len(log.values), len(members)), len(members))
         for _ in crew.do(units, log):
             progress(len(log.values), len(members))
-        rows = list(log.values)[: len(members)]
+        rows = list(log.values)[since : len(members)]
     return [
         (Facts(scene, row.shares, row.hiders, touching(scene, vocabulary)), row)
-        for (_, scene), row in zip(members, rows, strict=True)
+        for (_, scene), row in zip(members[since:], rows, strict=True)
     ]
