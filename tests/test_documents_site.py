@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.documents.site import CODE, FORMULA, markdown_of
+from benchmarks.documents.site import CODE, FORMULA, markdown_of, with_breaks
 from tests.serving.browser import chromium, open_page
 from tests.serving.documents import ROOT
 
@@ -94,3 +94,8 @@ def test_formulas_are_found_outside_of_code_and_prices_are_none() -> None:
     text = "a $x_1$ and $$y$$, `$HOME` and $5 or $6\n```\n$z$\n```\n"
     prose = "".join(part for place, part in enumerate(CODE.split(text)) if not place % 2)
     assert [match[1] or match[2] for match in FORMULA.finditer(prose)] == ["x_1", "y"]
+
+
+def test_headings_of_dotted_names_break_after_a_dot_and_other_text_is_left() -> None:
+    heading = '<span class="doc doc-object-name doc-class-name">{}</span> a.b'
+    assert with_breaks(heading.format("trex.find")) == heading.format("trex.<wbr>find")

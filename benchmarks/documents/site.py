@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the notebook as a page, formulas as MathML, the repository's address from pyproject.toml.
+"""A hook of mkdocs: the notebook as a page, formulas as MathML, the repository's address, names that break at dots.
 
 mkdocs loads it by its path (`hooks` in mkdocs.yml). Formulas stand in the Markdown as `$...$`, or `$$...$$` for one
 of its own line, as GitHub reads them.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.M | re.S)
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w$\\])\$(?![\s$])([^$\n]+?)(?<!\s)\$(?![\w$])", re.S)
 MARK = "formula-{}-here"
+DOTTED_NAME = re.compile(r'(<span class="doc doc-object-name[^>]*>)([\w.]+)(?=</span>)')
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -55,10 +56,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The formulas in place of their marks."""
+    """The formulas in place of their marks, and headings of Python names that a phone breaks after a dot."""
     for place, formula in enumerate(page.meta.get("formulas", [])):
         content = content.replace(MARK.format(place), formula)
-    return content
+    return with_breaks(content)
+
+
+def with_breaks(content: str) -> str:
+    """A page whose headings of dotted names may break after each dot, and not within a word.
+
+    >>> with_breaks('<span class="doc doc-object-name">trex.find</span>')
+    '<span class="doc doc-object-name">trex.<wbr>find</span>'
+    """
+    return DOTTED_NAME.sub(lambda match: match[1] + match[2].replace(".", ".<wbr>"), content)
 
 
 def mathml(tex: str, *, is_block: bool) -> str:
