@@ -16,7 +16,7 @@ from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_
 from trex.auditing.leads import Hint, hints
 from trex.auditing.membership import ExaminedScene, memberships_of, situations
 from trex.auditing.probe import probe_shares
-from trex.auditing.rare.steps import judges_of, rare_training, with_stated
+from trex.auditing.rare.steps import families_of, judges_of
 from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
@@ -50,7 +50,6 @@ from trex.auditing.work import (
     known_fresh,
 )
 from trex.bank.bank import BATCH, Bank
-from trex.families.discover import discover
 from trex.families.family import Family
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
@@ -279,9 +278,7 @@ def grouped_scenes(opened: Opened, swept: Sequence[Examined], crew: Crew, progre
     rows = examined_scenes(opened.bank, 0, swept[: work.total])
     scenes = situations(rows, work.asker)
     training, held_out = scenes[: work.settings.scenes], scenes[work.settings.scenes :]
-    rare, stated = rare_training(opened, training, crew, progress)
-    progress("rules", 0, 1)
-    families = with_stated(discover([*training, *rare], work.prior.vocabulary), stated)
+    families = families_of(opened, training, crew, progress)
     judges = judges_of(opened, families, held_out, crew, progress)
     return Grouped(rows, training, held_out, in_held_out(families, held_out, judges))
 

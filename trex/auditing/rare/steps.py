@@ -48,29 +48,33 @@ class SoughtRow:
 SCENES, SOUGHT_ROWS = Codec(Scene), Codec(SoughtRow)
 
 
-def rare_training(
+def families_of(
     opened: Opened, training: Sequence[ExaminedScene], crew: Crew, progress: Progress
-) -> tuple[list[ExaminedScene], list[Family]]:
-    """Further scenes to make rules from, with rare combinations; and the families that copies of failures show."""
-    work, settings = opened.work, opened.work.settings
-    if not settings.rare:
-        return [], []
-    chosen = _chosen(work.folder / CHOSEN_SCENES, opened, progress)
-    members = list(enumerate(chosen, start=FIRST_CHOSEN))
-    watched = partial(progress, "scenes with rare combinations")
-    rows = _examined(work.folder / CHOSEN, members, work.prior.vocabulary, crew, watched)
-    further = situations(rows, work.asker)
-    return further, _from_copies(
-        work, [*training, *further], crew, partial(progress, "changed copies of failures")
-    )
+) -> list[Family]:
+    """The families of these scenes and of others with rare combinations, and those that copies of failures show."""
+    work, known = opened.work, list(training)
+    if work.settings.rare:
+        chosen = _chosen(work.folder / CHOSEN_SCENES, opened, progress)
+        members = list(enumerate(chosen, start=FIRST_CHOSEN))
+        watched = partial(progress, "scenes with rare combinations")
+        rows = _examined(work.folder / CHOSEN, members, work.prior.vocabulary, crew, watched)
+        known += situations(rows, work.asker)
+    progress("rules", 0, 1)
+    families = discover(known, work.prior.vocabulary)
+    stated = _from_copies(work, known, families, crew, partial(progress, "changed copies of failures"))
+    return _each_once((*stated, *families))
 
 
 def _from_copies(
-    work: Work, known: Sequence[ExaminedScene], crew: Crew, progress: Callable[[int, int], None]
+    work: Work,
+    known: Sequence[ExaminedScene],
+    families: Sequence[Family],
+    crew: Crew,
+    progress: Callable[[int, int], None],
 ) -> list[Family]:
-    """The families that changed copies show, of failures that no rule and none of these families holds."""
+    """The families that changed copies show, of failures that none of these `families` holds."""
     vocabulary, left = work.prior.vocabulary, work.settings.rare
-    starts = deque(enumerate(unheld(known, discover(known, vocabulary))))
+    starts = deque(enumerate(unheld(known, families) if left else []))
     members, open_, stated = list[Member](), list[Copies](), list[Family]()
     while left > 0 and (starts or open_):
         while starts and len(open_) < max(1, work.settings.rare // COPIES):
@@ -93,9 +97,8 @@ def _from_copies(
     return stated
 
 
-def with_stated(families: Sequence[Family], stated: Sequence[Family]) -> list[Family]:
-    """Families of rules and of copies, each once."""
-    once = {(family.symptom, frozenset(family.pattern.conditions)): family for family in (*stated, *families)}
+def _each_once(families: Sequence[Family]) -> list[Family]:
+    once = {(family.symptom, frozenset(family.pattern.conditions)): family for family in families}
     return most_first(once.values())
 
 
