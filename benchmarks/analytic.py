@@ -13,6 +13,11 @@ query's answer there with that at cheaper looks: Spearman's correlation over all
 likeliest at `--look`. Prints one JSON line a query, model and cheap look, with the CPU milliseconds of a picture and of
 scoring one; a look whose pictures came from a bank has no time of its own (null). `passes` is whether the look might
 lead a search: the gate that a search applies to 32 scenes, here on all of them.
+
+`kept` renders nothing: it compares the scores that finished runs keep of the scenes of their spread sample, at the
+first look of the ladder and at the deciding one.
+
+    python -m benchmarks.analytic kept runs/RUN
 """
 
 from __future__ import annotations
@@ -31,14 +36,18 @@ import numpy as np
 
 from trex.bank.bank import bank_of
 from trex.finding.source import query_file
+from trex.foundation.errors import InputError
 from trex.inference.scoring import images
 from trex.inference.statistics.gate import gate
-from trex.inference.targets.gaussian import label_indices
+from trex.inference.targets.gaussian import GaussianTarget, label_indices
 from trex.render.analytic import look
 from trex.render.analytic.kernel import Floats
 from trex.render.analytic.look import AnalyticRenderer, fit, write_weights
 from trex.render.picture import Bytes, Picture
 from trex.render.presets import ANALYTIC, ANALYTIC_SIZE
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import open_run
+from trex.runs.record import BANK, SPREAD
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -65,7 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ranking.add_argument(
         "--size", type=size_of, default=ANALYTIC_SIZE, help="of the analytic pictures: 240x160"
     )
+    keeping = verbs.add_parser("kept")
+    keeping.add_argument("runs", nargs="+", type=Path)
     chosen = parser.parse_args(arguments)
+    if chosen.verb == "kept":
+        for path in chosen.runs:
+            print(json.dumps({"run": path.name, **kept(path)}), flush=True)
+        return
     if chosen.verb == "fit":
         write_fit(chosen.scenes, chosen.out)
         return
@@ -149,19 +164,38 @@ def ranks(plan: Plan, n: int, size: tuple[int, int]) -> Iterator[dict[str, objec
         yield {
             "model": plan.query.model.name, "deciding": deciding, "look": cheap,
             "size": "{1}x{0}".format(*made[0].mask.shape), "scenes": n, "picture_cpu_ms": picture_ms,
-            "score_cpu_ms": score_ms, **compared(plan, rows, dear),
+            "score_cpu_ms": score_ms,
+            **compared(plan.target, label_indices(plan.bound.labels, plan.query.answer), rows, dear),
         }  # fmt: skip
 
 
-def compared(plan: Plan, cheap: Floats, dear: Floats) -> dict[str, object]:
-    """How the rows (n, K) of log probabilities at two looks agree."""
-    asked = list(label_indices(plan.bound.labels, plan.query.answer))
-    by_answer = gate(*(np.logaddexp.reduce(rows[:, asked], axis=1) for rows in (cheap, dear)))
+def kept(run: Path) -> dict[str, object]:
+    """The figures of a run's spread sample, whose scenes were scored twice: in the bank and at the deciding look."""
+    with open_run(run, for_writing=False) as folder:
+        resolved, records = folder.manifest.resolved, run_draws(folder)
+    banked, spread = (
+        {row.scene: np.array(row.log_probs) for row in records if row.phase == phase}
+        for phase in (BANK, SPREAD)
+    )
+    scenes = [scene for scene in spread if scene in banked]
+    if not scenes:
+        raise InputError(f"{run} has no scene both in a bank and in a spread sample")
+    cheap, dear = (np.stack([at[scene] for scene in scenes]) for at in (banked, spread))
+    query = resolved.query
+    return {
+        "model": query.model.name, "deciding": query.render.preset, "looks": query.render.looks, "scenes": len(scenes),
+        **compared(resolved.target, label_indices(resolved.labels, query.answer), cheap, dear),
+    }  # fmt: skip
+
+
+def compared(target: GaussianTarget, asked: Sequence[int], cheap: Floats, dear: Floats) -> dict[str, object]:
+    """How the rows (n, K) of log probabilities at two looks agree; `asked` are the places of the query's answer."""
+    by_answer = gate(*(np.logaddexp.reduce(rows[:, list(asked)], axis=1) for rows in (cheap, dear)))
     return {
         "rank_correlation": rounded(by_answer.rank_correlation),
         "top_fifth": rounded(by_answer.top_fifth),
-        "passes": gate(plan.target.log_weights(cheap), plan.target.log_weights(dear)).passes,
-        "hits": int(np.sum([plan.target.is_hit(row) for row in dear])),
+        "passes": gate(target.log_weights(cheap), target.log_weights(dear)).passes,
+        "hits": int(np.sum([target.is_hit(row) for row in dear])),
     }
 
 
