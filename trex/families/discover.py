@@ -63,9 +63,9 @@ class Situation:
             self._tables[level] = rows(level, self._conditions[level], self.facts, questions)
         return self._tables[level]
 
-    def can_show(self, symptom: Symptom) -> Bools:
-        """(units,): which units can show a symptom."""
-        return symptom.can_show(len(self.table(symptom.level)), self._truths)
+    def can_show(self, symptom: Symptom, value: str = "") -> Bools:
+        """(units,): which units can show a symptom, by being taken for this value if one is named."""
+        return symptom.can_show(len(self.table(symptom.level)), self._truths, self.facts.scene, value)
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
@@ -85,7 +85,7 @@ class Situation:
         symptom = family.symptom
         keys = [condition.key for condition in self._conditions[symptom.level]]
         columns = [keys.index(condition.key) for condition in family.pattern.conditions]
-        can_show = self.can_show(symptom)
+        can_show = self.can_show(symptom, family.value)
         holds = self.table(symptom.level)[:, columns].all(axis=1) & can_show
         failed = sorted(unit for unit in self.everywhere(family) if holds[unit])
         return failed, int(holds.sum()), int(can_show.sum())
@@ -128,8 +128,23 @@ def _of_symptom(
         inside = left & table[:, list(rule.conditions)].all(axis=1)
         left &= ~inside
         counts = counted(became[int(k)] for k in np.flatnonzero(inside & events))
-        found.append(Family(Pattern.of(conditions[c] for c in rule.conditions), symptom, counts))
+        named = {*rule.conditions, *of_truth(conditions, symptom, counts)}
+        found.append(Family(Pattern.of(conditions[c] for c in sorted(named)), symptom, counts))
     return found
+
+
+def of_truth(
+    conditions: Sequence[Condition], symptom: Symptom, became: Sequence[tuple[str, str, int]]
+) -> list[int]:
+    """The place of the condition that says what all misread units are in truth; none if they differ in it.
+
+    A sentence speaks of cylinders where only cylinders were seen to be misread, as those of searches do. The failures
+    alone may not show that this matters: where nearly all units that meet the other conditions are cylinders, it is no
+    gain to say so, and still more precise.
+    """
+    truths = {truth for truth, *_ in became}
+    keys = {f"{symptom.what} {truth}" for truth in truths} if len(truths) == 1 else set()
+    return [k for k, condition in enumerate(conditions) if condition.key in keys]
 
 
 def was(scene: Situation, failure: Failure) -> str:

@@ -291,7 +291,8 @@ class Family:
             The units, if these are questions. Example: questions=asked.
         """
         table = rows(self.symptom.level, self.pattern.conditions, facts, questions)
-        can_show = self.symptom.can_show(len(table), [question.truth for question in questions])
+        truths = [question.truth for question in questions]
+        can_show = self.symptom.can_show(len(table), truths, facts.scene, self.value)
         found: Bools = table.all(axis=1) & can_show
         return found
 

@@ -12,7 +12,7 @@ from trex.scenes.conditions import Bools, Level
 from trex.scenes.describe import object_words
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.questions.programs import YES_NO
-from trex.scenes.scene import Scene
+from trex.scenes.scene import ATTRIBUTES, Scene
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
@@ -28,15 +28,20 @@ class Symptom:
     level: Level
     what: str
 
-    def can_show(self, units: int, truths: Sequence[str]) -> Bools:
+    def can_show(
+        self, units: int, truths: Sequence[str], scene: Scene | None = None, value: str = ""
+    ) -> Bools:
         """(units,): which units of a scene can show it; `truths` are the true answers if the units are questions.
 
-        No answer to "Is there a cube?" counts too few. Rates under a rule's conditions and elsewhere are therefore of
-        questions whose true answer allows the mistake; otherwise a rule that only says which those are would stand out.
+        No answer to "Is there a cube?" counts too few, and no cube is taken for a cube (`value`, if one is named).
+        Rates under a rule's conditions and elsewhere are therefore of units that allow the mistake; otherwise a rule
+        that only says which those are would stand out.
         """
-        if self.level != "question":
+        if self.level == "question":
+            return np.array([self.what in wrong_kinds(truth) for truth in truths], dtype=np.bool_)
+        if scene is None or not value or self.what not in ATTRIBUTES:
             return np.ones(units, dtype=np.bool_)
-        return np.array([self.what in wrong_kinds(truth) for truth in truths], dtype=np.bool_)
+        return np.array([getattr(item, self.what) != value for item in scene.objects], dtype=np.bool_)
 
 
 SOUGHT = Symptom("scene", "")  # the model gives the answer that a search is for

@@ -12,6 +12,8 @@ import pytest
 from trex.auditing import by_kind as module
 from trex.auditing.by_kind import by_question, looked_for, no_event_bound
 from trex.auditing.records import Answer, Examined, Mistake
+from trex.families.family import Family
+from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
 from trex.inference.statistics.clustered import clustered_interval
@@ -115,6 +117,18 @@ def test_who_can_fail_depends_on_the_true_answer_of_questions_alone() -> None:
         False,
     ]
     assert Symptom("object", "missed").can_show(3, truths).tolist() == [True] * 3
+
+
+def test_no_object_is_taken_for_what_it_is() -> None:
+    """Planted bug: cubes were counted among the objects that might be read as cubes, so that shares were too low."""
+    shapes = [item.shape for item in SCENE.objects]
+    shape = Symptom("object", "shape")
+    assert shape.can_show(3, (), SCENE, shapes[0]).tolist() == [each != shapes[0] for each in shapes]
+    assert shape.can_show(3, (), SCENE).tolist() == [True] * 3
+    assert Symptom("object", "missed").can_show(3, (), SCENE, "missed").tolist() == [True] * 3
+    family = Family(Pattern.of(()), shape, ((shapes[1], shapes[0], 5),))
+    assert family.holds(FACTS).tolist() == [each != shapes[0] for each in shapes]
+    assert family.wider.holds(FACTS).tolist() == [True] * 3
 
 
 def test_every_wrong_answer_is_of_a_kind_that_its_question_allows() -> None:

@@ -153,6 +153,8 @@ def test_against_all_questions_it_would_be_one(
 ) -> None:
     """The planted bug: no answer to a question that asks for a color counts too few, so those that ask for a number
     stand out."""
-    monkeypatch.setattr(Symptom, "can_show", lambda symptom, units, truths: np.ones(units, dtype=np.bool_))
+    monkeypatch.setattr(
+        Symptom, "can_show", lambda symptom, units, truths, *_: np.ones(units, dtype=np.bool_)
+    )
     found, held = in_memory.judged(tmp_path, miscounted, families_of(miscounted), miscounted.held_out, {})
     assert [finding.words for finding in found if finding.is_confirmed] and held > 0.5

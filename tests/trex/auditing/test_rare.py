@@ -19,7 +19,7 @@ from trex.auditing.rare import copies as copies_module
 from trex.auditing.rare.choice import chosen_scenes, rare_first
 from trex.auditing.rare.copies import COPIES, ROUND, SCENES, Copies, is_held, unheld
 from trex.auditing.sought import FEW, Sought, inverse_interval, sought_members
-from trex.families.discover import Situation, conditions_of
+from trex.families.discover import Situation, conditions_of, of_truth
 from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Failure, Symptom
@@ -129,11 +129,20 @@ def test_no_copy_has_a_unit_that_is_what_it_would_be_taken_for(monkeypatch: pyte
     starts, known = planted_scenes()
     copies = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
     again = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
-    made = copies.next(60)
-    assert 0 < len(made) <= COPIES and len(set(made)) == len(made) and made == again.next(60)
+    made = copies.next(COPIES)
+    assert 0 < len(made) <= COPIES and len(set(made)) == len(made) and made == again.next(COPIES)
     unit = starts[0].failures[0].unit
     whole = [copy for copy in made if len(copy.objects) == len(starts[0].facts.scene.objects)]
     assert whole and all(copy.objects[unit].shape != "cube" for copy in whole)
+
+
+def test_a_family_says_what_is_misread_where_that_is_one_thing() -> None:
+    """Planted bug: a rule left out the shape that nearly all hidden objects have."""
+    cylinder = [OBJECT.index(c) for c in OBJECT if c.key == "shape cylinder"]
+    assert of_truth(OBJECT, SHAPE, [("cylinder", "cube", 5)]) == cylinder
+    assert of_truth(OBJECT, SHAPE, [("cylinder", "cube", 4), ("cylinder", "sphere", 1)]) == cylinder
+    assert of_truth(OBJECT, SHAPE, [("cylinder", "cube", 5), ("sphere", "cube", 1)]) == []
+    assert of_truth(OBJECT, Symptom("object", "missed"), [("", "missed", 5)]) == []
 
 
 def test_copies_are_made_of_failures_that_no_family_holds() -> None:

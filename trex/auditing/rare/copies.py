@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trex.auditing.probe import CHANGES, OBJECTS
-from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, was
+from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, of_truth, was
 from trex.families.family import Family, rows
 from trex.families.needs import Evidence, telling
 from trex.families.pattern import Pattern
@@ -23,7 +23,7 @@ from trex.scenes.conditions import Bools
 from trex.scenes.edits import attribute_edits, leave_out
 from trex.scenes.graph import facts_of
 from trex.scenes.moves.block_moves import JitterObject, Mixture, RedrawObjects
-from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import Vocabulary
 
@@ -126,22 +126,23 @@ class Copies:
     def stated(self) -> list[Family]:
         """The family of what the failure needs; none unless that is likely enough and enough failures show it."""
         found, symptom = self._evidence.needs(), self.failure.symptom
-        columns = [int(self._columns[c]) for c in found.best]
+        columns = {int(self._columns[c]) for c in found.best}
         failures = [
             (scene, failure)
             for scene in self._learned
             for failure in self._events(scene)
-            if scene.table(symptom.level)[failure.unit, columns].all()
+            if scene.table(symptom.level)[failure.unit, sorted(columns)].all()
         ]
         if not columns or found.probability < STATED or len(failures) < LEAST_EVENTS:
             return []
         became = counted((was(scene, failure), failure.value) for scene, failure in failures)
-        return [Family(Pattern.of(self._conditions[c] for c in columns), symptom, became)]
+        columns |= {*of_truth(self._conditions, symptom, became)}
+        return [Family(Pattern.of(self._conditions[c] for c in sorted(columns)), symptom, became)]
 
     def _could_fail(self, scene: Scene, unit: int) -> bool:
         """Whether a unit is not already what it would be taken for."""
-        what, value = self.failure.symptom.what, self.failure.value
-        return what not in ATTRIBUTES or bool(getattr(scene.objects[unit], what) != value)
+        symptom, value = self.failure.symptom, self.failure.value
+        return bool(symptom.can_show(unit + 1, (), scene, value)[unit])
 
     def _events(self, scene: Situation) -> list[Failure]:
         """The failures of a scene that are of this kind."""
@@ -182,4 +183,9 @@ class Copies:
             return leave_out(scene, gone), unit - (is_object and gone < unit)
         index = unit if way == OWN and is_object else int(rng.choice(others or [unit]))
         edits = [edit for edit in attribute_edits(scene, self._vocabulary) if edit.index == index]
-        return (edits[int(rng.integers(len(edits)))].apply(scene) if edits else scene), unit
+        if not edits:
+            return scene, unit
+        attributes = sorted({edit.attribute for edit in edits})  # each as likely, however many values it has
+        attribute = attributes[int(rng.integers(len(attributes)))]
+        values = [edit for edit in edits if edit.attribute == attribute]
+        return values[int(rng.integers(len(values)))].apply(scene), unit
