@@ -105,7 +105,7 @@ class Audit:
             held, where = self.fresh.coverage, f"{self.fresh.scenes:,} fresh scenes"
         else:
             held, where = self.coverage, f"{self.settings.held_out:,} scenes that no rule was made from"
-        if n:
+        if n and held.of:
             found += f"; they hold {share_words(held)} of the confident mistakes in {where}"
         return f"{found}."
 
@@ -158,9 +158,9 @@ def begin(settings: Settings) -> dict[str, bytes]:
 def _open(work: Work) -> int:
     folder, settings = work.folder, work.settings
     known = read_settings(folder / MANIFEST) if folder.is_dir() else None
-    if known is not None and not _begun_only(folder):
+    if known is not None and not begun_only(folder):
         check_same(known, settings, folder)
-    if known is None and folder.exists() and not (folder.is_dir() and _begun_only(folder)):
+    if known is None and folder.exists() and not (folder.is_dir() and begun_only(folder)):
         raise InputError(f"{folder} exists and holds no audit; choose another folder with --out")
     make_folder(folder)
     refuse_links(folder)
@@ -171,12 +171,12 @@ def _open(work: Work) -> int:
     with closed_on_error(lock):
         if work.fresh > known_fresh(folder):
             write_atomic(folder / FRESH_SIZE, FRESH_SCENES.text(FreshScenes(work.fresh)).encode())
-        if known is None or _begun_only(folder):
+        if known is None or begun_only(folder):
             write_atomic(folder / MANIFEST, SETTINGS.text(settings).encode())
     return lock
 
 
-def _begun_only(folder: Path) -> bool:
+def begun_only(folder: Path) -> bool:
     """Whether nothing has been done yet, so that other settings may take the place of those that are there."""
     return holds_only(folder, (LOCK, FRESH_SIZE, MANIFEST))
 

@@ -94,7 +94,7 @@ def in_fresh_scenes(
         covered(memberships, confirmed),
         fails,
         {number: covered(memberships, {number}) for number in fails},
-        _agreement(parts, families, (memberships, scenes), vocabulary),
+        _agreement(parts, scenes, vocabulary),
     )
 
 
@@ -115,18 +115,17 @@ def agreement(first: Memberships, second: Memberships) -> tuple[Proportion, floa
     return same, None if chance == 1.0 else (same.value - chance) / (1.0 - chance)
 
 
-def _agreement(
-    parts: Parts,
-    families: Sequence[Family],
-    fresh: tuple[Memberships, Sequence[ExaminedScene]],
-    vocabulary: Vocabulary,
-) -> Agreement:
-    (training, judging), (memberships, scenes) = parts, fresh
-    turned = in_held_out(discover(judging, vocabulary), training)
-    others = [held_out.family for held_out in turned]
-    mine, theirs = significant(counted_in(families, judging)), significant(turned)
-    same, kappa = agreement(_of(memberships, mine), _of(memberships_of(others, scenes), theirs))
-    words = {families[k].words for k in mine}, {others[k].words for k in theirs}
+def _agreement(parts: Parts, scenes: Sequence[ExaminedScene], vocabulary: Vocabulary) -> Agreement:
+    """How the rules of either part, judged by the other, agree; of these parts alone, without what copies show."""
+    training, judging = parts
+    both = [
+        in_held_out(discover(made, vocabulary), judged)
+        for made, judged in ((training, judging), (judging, training))
+    ]
+    kept = [significant(held_out) for held_out in both]
+    members = [memberships_of([each.family for each in held_out], scenes) for held_out in both]
+    same, kappa = agreement(*(_of(mine, chosen) for mine, chosen in zip(members, kept, strict=True)))
+    words = [{held_out[k].family.words for k in chosen} for held_out, chosen in zip(both, kept, strict=True)]
     return Agreement(same, kappa, (len(words[0]), len(words[1]), len(words[0] & words[1])))
 
 
@@ -223,9 +222,13 @@ def _family(family: Family, rows: Sequence[tuple[ExaminedScene, ExaminedScene]])
 def agreement_words(agreement: Agreement) -> str:
     """How stable the families are, in one sentence."""
     first, second, both = agreement.words
+    if not first and not second:
+        return (
+            "Of rules that one half of the random scenes makes and the other judges, none holds, either way."
+        )
     kappa = "" if agreement.kappa is None else f" (Cohen's kappa {agreement.kappa:.2f})"
     return (
-        "If the scenes that made the rules and those that judged them swap roles, "
+        "If the random scenes that made the rules and those that judged them swap roles, "
         f"the number of rules that hold is {second} instead of {first}; with the same words: {both}. Of the "
         f"confident mistakes in fresh scenes, both sets of rules hold the same or leave out the same: "
         f"{share_words(agreement.same)}{kappa}."

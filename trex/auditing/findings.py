@@ -52,6 +52,7 @@ class Finding:
     survives: Mapping[str, tuple[float, int]]
     covers: Proportion  # of the confident mistakes of the held-out scenes, those that belong to the family
     stayed: tuple[Tested, ...]  # the failures that fail again at the deciding look
+    is_sought: bool = False  # `holds` is of scenes that were drawn for this family alone
     wordings: Wordings | None = (
         None  # how these fare if their questions are put in other words; None if not asked
     )
@@ -248,6 +249,7 @@ def _finding(
         family=held_out.family,
         words=held_out.family.words,
         holds=holds,
+        is_sought=held_out.sought is not None,
         fails=Proportion(len(held_out.failures), len(held_out.inside)),
         stays=stays,
         rate=rate,
@@ -273,8 +275,8 @@ def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Propo
         holds, level = Proportion(len(held_out.inside), scenes), 0.975
     else:
         level = 1.0 - 0.05 / 3.0
-        holds, n = sought.holds(level), len(held_out.inside)
-        factors = [holds, Proportion(failing, n, clopper_pearson(failing, n, level))]
+        holds, n = sought.holds(0.95), len((held_out.wider or held_out).inside)
+        factors = [sought.holds(level), Proportion(failing, n, clopper_pearson(failing, n, level))]
     factors.append(Proportion(stays.count, stays.of, clopper_pearson(stays.count, stays.of, level)))
     low, high = (float(np.prod([factor.interval[end] for factor in factors])) for end in (0, 1))
     return holds, float(np.prod([factor.value for factor in factors])), Interval(low, high)
@@ -295,6 +297,11 @@ def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:
         if shares:
             found[name] = (float(np.mean(shares)), len(shares))
     return found
+
+
+def holds_words(finding: Finding) -> str:
+    """In how many scenes the conditions hold, with the interval, and which scenes these are."""
+    return f"{share_words(finding.holds)} {'random scenes drawn for this' if finding.is_sought else 'held-out scenes'}"
 
 
 def share_words(share: Proportion) -> str:

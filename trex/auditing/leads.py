@@ -164,8 +164,8 @@ def leads_words(leads: Sequence[Lead]) -> str:
     """What can be searched for, and what was, in one or two sentences."""
     n, done = len(leads), [lead.searched for lead in leads if lead.searched]
     lean = (
-        f"The model leans towards {counted(n, 'kind')} of confident mistakes that no scene shows, with at most "
-        f"{percent(leads[0].hint.probability)} confidence"
+        f"The model leans towards {counted(n, 'kind')} of confident mistakes that the random scenes do not show, "
+        f"with at most {percent(leads[0].hint.probability)} confidence"
     )
     if not done:
         return (

@@ -12,7 +12,7 @@ from trex.auditing.by_kind import NotFound, Row, not_found_words
 from trex.auditing.compare import Beside, agreement_words, beside_words
 from trex.auditing.confirm import deciding_scene
 from trex.auditing.document import document, write_failures
-from trex.auditing.findings import Finding, share_words
+from trex.auditing.findings import Finding, holds_words, share_words
 from trex.auditing.leads import Lead, leads_words, searched_words
 from trex.auditing.membership import failures_of
 from trex.auditing.records import Flip, Tested
@@ -89,6 +89,7 @@ def write_report(
         "cards": cards,
         "survival_words": survival_words,
         "share_words": share_words,
+        "holds_words": holds_words,
         "wordings_words": wordings_words,
         "probe_words": probe_words,
         "table": _table(done.by_question),
@@ -175,7 +176,9 @@ def _leads(rows: Sequence[Lead]) -> Table[Lead]:
         Column[Lead]("sure", lambda row: percent(row.hint.probability), True),
         Column[Lead]("search", searched_words),
     )
-    return Table("Kinds of mistakes that no scene shows, and to which the model leans", columns, rows)
+    return Table(
+        "Kinds of mistakes that the random scenes do not show, and to which the model leans", columns, rows
+    )
 
 
 def _percents(share: Proportion) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex.auditing.audit import Audit, audit
+from trex.auditing.audit import Audit, audit, begun_only
 from trex.auditing.by_kind import LookedFor, not_found_words
 from trex.auditing.compare import Beside, beside, beside_words, read_other
 from trex.auditing.confirm import SHOWN, TRIED
@@ -19,6 +19,8 @@ from trex.auditing.leads import Lead, leads_words, write_leads
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
+from trex.auditing.rare.choice import DRAWN
+from trex.auditing.rare.steps import SOUGHT_IN
 from trex.auditing.records import Settings, read_settings
 from trex.auditing.reword import wordings_words
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
@@ -48,7 +50,11 @@ EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
 MAX_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
-LEAST_SCENES = 100
+LEAST_SCENES, LEAST_TESTED = 100, 5
+DRAWING_S, CHOOSING_S = (
+    0.19,
+    0.01,
+)  # a random scene of 3 to 10 objects, and one of 3 to 8 with its combinations
 RARE_PART = 4  # of the scenes that rules are made from, so many for each further one with a rare combination
 PROBED = AuditOptions.model_fields["probed"].default
 
@@ -199,21 +205,43 @@ def _scene(options: AuditOptions) -> SceneSection:
 def planned(hours: float, options: AuditOptions) -> AuditOptions:
     """The options with sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many.
 
-    InputError if it is too small for LEAST_SCENES.
+    Counted are the sweep, the steps for rare failures, and EXPECTED_FAMILIES that are looked at again. InputError if it
+    is too small for LEAST_SCENES, or for LEAST_TESTED failures of each family.
     """
     if not 0 < hours <= MAX_HOURS:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MAX_HOURS:,}")
     seconds = hours * 3600.0
-    each = _cost_s(options.preset) + ASKING_S
-    scenes = min(MAX_SCENES, int(seconds * SWEEP_SHARE / each / 2))
-    if scenes < LEAST_SCENES:
-        least = LEAST_SCENES * 2 * each / SWEEP_SHARE / 3600
+    each, fixed = _sweep_s(options)
+    again = EXPECTED_FAMILIES * (
+        _cost_s(options.confirm_preset) + ASKING_S
+    )  # seconds for a render of each family
+    further = (CLOSER if options.explain else 0) + PROBED * len(CHANGES)
+    scenes = min(MAX_SCENES, int((seconds * SWEEP_SHARE - fixed) / each))
+    tested = min(50, int(seconds * (1 - SWEEP_SHARE) / again) - further)
+    if scenes < LEAST_SCENES or tested < LEAST_TESTED:
+        sweep, closer = LEAST_SCENES * each + fixed, (LEAST_TESTED + further) * again
+        least = max(sweep / SWEEP_SHARE, closer / (1 - SWEEP_SHARE)) / 3600
+        less = ", or --no-explain" if options.explain and tested < LEAST_TESTED else ""
         raise InputError(
-            f"--budget {hours:g} is too small at preset {options.preset}; give at least {least:.2f}"
+            f"--budget {hours:g} is too small at presets {options.preset} and {options.confirm_preset}; give at least "
+            f"{math.ceil(least * 100) / 100:.2f}{less}"
         )
-    renders = seconds * (1 - SWEEP_SHARE) / EXPECTED_FAMILIES / (_cost_s(options.confirm_preset) + ASKING_S)
-    tested = max(5, min(50, int(renders) - (CLOSER if options.explain else 0) - PROBED * len(CHANGES)))
-    return options.changed(scenes=scenes, held_out=scenes, tested=tested)
+    rare = scenes // RARE_PART if options.rare is None else options.rare
+    return options.changed(scenes=scenes, held_out=scenes, tested=tested, rare=rare)
+
+
+def _sweep_s(options: AuditOptions) -> tuple[float, float]:
+    """CPU seconds for each scene that makes rules, with all that goes with it, and those that do not depend on these.
+
+    With it go a held-out scene, the random scenes that are drawn for rare families for each of these, and a part of the
+    scenes with rare combinations and of the copies.
+    """
+    each = _cost_s(options.preset) + ASKING_S
+    rare = 2 * each + DRAWN * CHOOSING_S
+    if options.rare == 0:
+        return 2 * each, 0.0
+    sweep = 2 * each + SOUGHT_IN * DRAWING_S
+    return (sweep + rare / RARE_PART, 0.0) if options.rare is None else (sweep, options.rare * rare)
 
 
 def _cost_s(look: str) -> float:
@@ -257,7 +285,7 @@ def _rare(options: AuditOptions) -> int:
     if options.rare is not None:
         return options.rare
     folder = _folder(options)
-    known = read_settings(folder / MANIFEST) if folder.is_dir() else None
+    known = read_settings(folder / MANIFEST) if folder.is_dir() and not begun_only(folder) else None
     return options.scenes // RARE_PART if known is None else known.rare
 
 

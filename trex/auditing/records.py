@@ -152,9 +152,10 @@ class Probed:
 class Reworded:
     """The confident mistakes of a failing scene of a family whose questions were put in other words.
 
-    `wording` numbers the wordings of a question, from 1. Of the `asked` questions, `stays` get a mistake as the
-    family's sentence says, as surely as before; of `moved` the words change a probability. `is_read` is False if the
-    model reads programs alone, and nothing was asked.
+    `wording` numbers the wordings of a question, from 1. Of the `asked` questions, `again` get a mistake as the
+    family's sentence says (None in audits of before, which did not count them), and `stays` are as sure of it as
+    before; of `moved` the words change a probability. `is_read` is False if the model reads programs alone, and
+    nothing was asked.
     """
 
     family: int
@@ -164,6 +165,7 @@ class Reworded:
     stays: int
     moved: int
     is_read: bool = True
+    again: int | None = None
 
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)

@@ -50,7 +50,7 @@ class Reworder:
         """The mistakes that are made in the plain words, again in others; a question that has no others is left out."""
         facts, examined, _ = failing
         if not reads_words(self.asker.model):
-            return Reworded(number, examined.scene, wording, 0, 0, 0, is_read=False)
+            return Reworded(number, examined.scene, wording, 0, 0, 0, is_read=False, again=0)
         scene, membership = deciding_scene(facts.scene), Membership(family, examined, self.asker.vocabulary)
         put = [
             (each, texts[0], texts[wording])
@@ -62,18 +62,18 @@ class Reworder:
         other = self._said(image, [(text, question) for (_, question), _, text in put])
 
         def is_made(each: Wrong, output: Said) -> bool:
-            return output.probability >= self.asker.sure and membership.is_failure(
-                scene, *each, output.answer
-            )
+            return membership.is_failure(scene, *each, output.answer)
 
+        sure = self.asker.sure
         pairs = [
             (before, after, is_made(each, after))
             for (each, *_), before, after in zip(put, plain, other, strict=True)
-            if is_made(each, before)
+            if before.probability >= sure and is_made(each, before)
         ]
-        stays = sum(is_again for *_, is_again in pairs)
+        stays = sum(is_again and after.probability >= sure for _, after, is_again in pairs)
         moved = sum(before != after for before, after, _ in pairs)
-        return Reworded(number, examined.scene, wording, len(pairs), stays, moved)
+        again = sum(is_again for *_, is_again in pairs)
+        return Reworded(number, examined.scene, wording, len(pairs), stays, moved, again=again)
 
     def _said(self, image: NDArray[np.float32], put: Sequence[tuple[str, SceneQuestion]]) -> list[Said]:
         return self.asker.ask_in_words(image, [question_of(text, question.program) for text, question in put])
@@ -83,19 +83,24 @@ class Reworder:
 class Wordings:
     """How a family's mistakes fare in other words.
 
-    `stays`: of all other wordings that were asked, those in which the mistake is made again, as surely; those about
-    one scene are a cluster. `is_read` is False if the model reads programs alone, so that nothing was asked;
-    `is_moved` if the words change any probability at all.
+    Of all other wordings that were asked, `again`: those in which the mistake is made again; `stays`: those in which it
+    is, as surely. Those about one scene are a cluster. In audits of before `again` is not known, and None. `is_read` is
+    False if the model reads programs alone, so that nothing was asked; `is_moved` if the words change any probability
+    at all.
     """
 
     stays: Proportion
     is_read: bool = True
     is_moved: bool = True
+    again: Proportion | None = None
 
     @property
     def matter(self) -> bool:
-        """Whether the family depends on the wording: by the whole interval, its mistakes stay in less than MOST."""
-        return self.is_read and self.stays.interval.high < MOST
+        """Whether the family depends on the wording: by the whole interval, its mistakes are made in less than MOST.
+
+        However surely: of mistakes that are just sure enough to count, many are a little less sure in any other words.
+        """
+        return self.is_read and (self.again or self.stays).interval.high < MOST
 
 
 def wordings_of(rows: Sequence[Reworded]) -> Wordings | None:
@@ -104,10 +109,14 @@ def wordings_of(rows: Sequence[Reworded]) -> Wordings | None:
         return Wordings(Proportion(0, 0), is_read=False)
     scenes = sorted({row.scene for row in rows})
     mine = [[row for row in rows if row.scene == scene] for scene in scenes]
-    stays = clustered_share(
-        [sum(row.stays for row in each) for each in mine], [sum(row.asked for row in each) for each in mine]
-    )
-    return Wordings(stays, is_moved=any(row.moved for row in rows)) if stays.of else None
+    asked = [sum(row.asked for row in each) for each in mine]
+    stays = clustered_share([sum(row.stays for row in each) for each in mine], asked)
+    if not stays.of:
+        return None
+    again = None
+    if all(row.again is not None for row in rows):
+        again = clustered_share([sum(row.again or 0 for row in each) for each in mine], asked)
+    return Wordings(stays, is_moved=any(row.moved for row in rows), again=again)
 
 
 def wordings_words(found: Wordings | None) -> str:
@@ -116,11 +125,10 @@ def wordings_words(found: Wordings | None) -> str:
         return ""
     if not found.is_read:
         return "No other wording was tried: the model reads the question's program, not its words."
-    count, of, (low, high) = found.stays.count, found.stays.of, found.stays.interval
-    text = f"tays in {count} of {of} other wordings ({percent_interval(low, high)})"
-    if found.matter:
-        return f"Depends on how the question is put: s{text}."
-    same = (
-        "" if found.is_moved else ", with the very same probabilities, as if the model did not read the words"
-    )
-    return f"S{text}{same}."
+    shown = found.again or found.stays
+    text = f"tays in {shown.count} of {shown.of} other wordings ({percent_interval(*shown.interval)})"
+    if not found.is_moved:
+        text += ", with the very same probabilities, as if the model did not read the words"
+    elif found.again and found.stays.count < shown.count:
+        text += f", as surely in {found.stays.count}"
+    return f"Depends on how the question is put: s{text}." if found.matter else f"S{text}."

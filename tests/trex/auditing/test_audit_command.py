@@ -14,8 +14,17 @@ import pytest
 from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
+from trex.auditing.audit import begin
 from trex.auditing.options import MAX_SCENES, AuditOptions
-from trex.auditing.perform import ASKING_S, EXPECTED_FAMILIES, SWEEP_SHARE, planned, work_of
+from trex.auditing.perform import (
+    ASKING_S,
+    EXPECTED_FAMILIES,
+    LEAST_TESTED,
+    RARE_PART,
+    SWEEP_SHARE,
+    planned,
+    work_of,
+)
 from trex.auditing.records import SETTINGS
 from trex.auditing.work import Opened
 from trex.foundation.errors import InputError
@@ -187,11 +196,42 @@ def test_what_a_kill_at_the_very_beginning_leaves_is_an_audit_begun(
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_budget_counts_each_look_at_its_measured_cost(preset: str) -> None:
     """Planted bug: a look that a table of costs lacks, draft among them, cost a minute a scene."""
-    scenes = planned(1000.0, AuditOptions(model=NAMED, preset=preset)).scenes
-    assert scenes == min(MAX_SCENES, int(1000 * 3600 * SWEEP_SHARE / (CPU_S[preset] + ASKING_S) / 2))
-    assert planned(10.0, AuditOptions(model=NAMED, confirm_preset=preset)).tested == max(
-        5, min(50, _renders(preset) - 65)
-    )
+    each = CPU_S[preset] + ASKING_S
+    scenes = planned(1000.0, AuditOptions(model=NAMED, preset=preset, rare=0)).scenes
+    assert scenes == min(MAX_SCENES, int(1000 * 3600 * SWEEP_SHARE / each / 2))
+    request = AuditOptions(model=NAMED, confirm_preset=preset)
+    if (tested := min(50, _renders(preset) - 65)) >= LEAST_TESTED:
+        assert planned(10.0, request).tested == tested
+    else:
+        with pytest.raises(InputError, match=f"too small at presets fast and {preset}; .*, or --no-explain"):
+            planned(10.0, request)
+
+
+def test_a_budget_counts_what_rare_failures_take_and_the_least_that_an_error_names_is_enough() -> None:
+    """Planted bugs: chosen scenes, copies and the draws for rare families counted for nothing, so that 4 hours took 6;
+    with a small budget, eight families were looked at more closely for many times its hours."""
+    sizes = [planned(10.0, AuditOptions(model=NAMED, rare=rare)) for rare in (0, 400, None)]
+    assert sizes[0].scenes > sizes[1].scenes > sizes[2].scenes > 0.4 * sizes[0].scenes
+    assert [each.rare for each in sizes] == [0, 400, sizes[2].scenes // RARE_PART]
+    for request in (
+        AuditOptions(model=NAMED), AuditOptions(model=NAMED, explain=False), AuditOptions(model=NAMED, rare=4000),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="too small") as error:
+            planned(0.1, request)
+        least = float(str(error.value).partition("at least ")[2].split(",")[0])
+        assert planned(least, request).tested >= LEAST_TESTED
+        with pytest.raises(InputError, match="too small"):
+            planned(least - 0.02, request)
+
+
+def test_the_rare_scenes_of_an_audit_that_never_began_are_not_taken(tmp_path: Path) -> None:
+    """Planted bug: after a start with --scenes 100 that was stopped at once, one with 1,000 had 25 rare scenes."""
+    for scenes, rare in ((100, 25), (1000, 250)):
+        options = AuditOptions(model=NAMED, scenes=scenes, out=tmp_path)
+        settings = work_of(options).settings
+        assert settings.rare == rare
+        for name, data in begin(settings).items():
+            (tmp_path / name).write_bytes(data)
 
 
 def _renders(deciding: str) -> int:
@@ -242,5 +282,6 @@ def test_an_audit_of_before_keeps_its_scenes_wherever_it_lies(
     assert work.settings.rare == 4
     work.folder.mkdir(parents=True)
     (work.folder / "audit.json").write_text(SETTINGS.text(replace(work.settings, rare=0)))
+    (work.folder / "swept.jsonl").touch()
     assert work_of(options).settings.rare == 0
     assert work_of(options.changed(rare=2)).settings.rare == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -13,7 +14,7 @@ from tests.trex.auditing.in_memory import scenes, swept
 from tests.trex.auditing.planted_models import small_things_at_the_back_are_missed
 from tests.trex.auditing.test_findings import ROW, asked_again
 from tests.trex.auditing.test_probe import BACK, SMALL
-from trex.auditing.findings import HeldOut, counted_in, findings, in_held_out
+from trex.auditing.findings import HeldOut, counted_in, findings, holds_words, in_held_out
 from trex.auditing.membership import situations
 from trex.auditing.rare import copies as copies_module
 from trex.auditing.rare.choice import chosen_scenes, rare_first
@@ -92,7 +93,8 @@ def seen(facts: Facts, fails: bool = True) -> Situation:
 def studied(start: Situation, known: list[Situation], number: int, fails: bool = True) -> Copies:
     """The copies of a scene, all of them examined."""
     copies = Copies((start, start.failures[0]), known, CLEVR, 0, number)
-    while made := copies.next(ROUND):
+    while made := copies.choice(ROUND):
+        copies.take(made)
         assert all(is_valid(copy, CLEVR) and copy != start.facts.scene for copy in made)
         copies.learn([seen(facts_of(copy, CLEVR), fails) for copy in made])
     return copies
@@ -129,8 +131,8 @@ def test_no_copy_has_a_unit_that_is_what_it_would_be_taken_for(monkeypatch: pyte
     starts, known = planted_scenes()
     copies = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
     again = Copies((starts[0], starts[0].failures[0]), known, CLEVR, 0, 0)
-    made = copies.next(COPIES)
-    assert 0 < len(made) <= COPIES and len(set(made)) == len(made) and made == again.next(COPIES)
+    made = copies.choice(COPIES)
+    assert 0 < len(made) <= COPIES and len(set(made)) == len(made) and made == again.choice(COPIES)
     unit = starts[0].failures[0].unit
     whole = [copy for copy in made if len(copy.objects) == len(starts[0].facts.scene.objects)]
     assert whole and all(copy.objects[unit].shape != "cube" for copy in whole)
@@ -224,6 +226,18 @@ def test_the_rate_of_a_rare_family_is_the_product_and_its_interval_covers() -> N
 
     assert covered >= binom.ppf(ALARM, n, 0.95)
     assert alone < binom.ppf(ALARM, n, 0.95)
+
+
+def test_scenes_are_sought_whatever_a_unit_is_taken_for_and_the_rate_counts_them_all() -> None:
+    """Planted bug: scenes of which the units could not be taken for the named value were not sought; once the sentence
+    lost that value, its rate was too low by them. Twenty of 100 draws meet the conditions, in five the unit is a cube."""
+    sought, failing = Sought(tuple((k, ROW[0].scene) for k in range(FEW)), 100, True), (ROW,) * 5
+    wider = HeldOut(BACK, (1.0,) * 5 + (0.0,) * 15, (0.0,) * 50, failing)
+    named = replace(wider, inside=(1.0,) * 5 + (0.0,) * 10, wider=wider, sought=sought)
+    for seen in (named, replace(wider, sought=sought)):
+        (found,) = findings([seen], [asked_again(True, 0.9)], [[]] * 50, {})
+        assert found.rate == pytest.approx(20 / 100 * 5 / 20) and found.is_sought
+        assert holds_words(found).startswith("20 of 100 (") and "drawn for this" in holds_words(found)
 
 
 def _drawn(rng: np.random.Generator, rate: float) -> tuple[int, int]:

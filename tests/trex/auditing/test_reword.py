@@ -199,6 +199,22 @@ def test_what_is_said_of_a_share() -> None:
     assert not Wordings(Proportion(10, 26)).matter, "the interval reaches above a half"
 
 
+def test_a_mistake_that_is_made_again_less_surely_does_not_depend_on_the_words() -> None:
+    """Planted bug: of a model that is just sure enough in the plain words, nearly all mistakes were lost in any others,
+    and it was said that they depend on the words."""
+    rows = [Reworded(0, scene, 1, 4, 0, 4, again=4) for scene in range(12)]
+    found = wordings_of(rows)
+    assert found is not None and found.stays.interval.high < MOST and not found.matter
+    assert wordings_words(found).startswith("Stays in 48 of 48 other wordings (")
+    assert wordings_words(found).endswith(", as surely in 0.")
+    lost = wordings_of([replace(row, again=0) for row in rows])
+    assert lost is not None and lost.matter
+    before = wordings_of([replace(rows[0], again=None), *rows[1:]])
+    assert before is not None and before.again is None and before.matter, (
+        "an audit of before did not count them"
+    )
+
+
 def test_more_wordings_are_added_to_those_that_were_tried(tmp_path: Path) -> None:
     """In the same lines as by one command. Planted bug: the second number of wordings began anew."""
     for folder in (tmp_path / "once", tmp_path / "twice"):

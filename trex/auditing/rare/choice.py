@@ -24,7 +24,10 @@ from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 
-DRAWN = 20  # scenes for each one that is rendered
+DRAWN, OF_CROWDED = (
+    20,
+    2,
+)  # scenes for each one that is rendered; the second where all have more than CROWDED objects
 RARE = 0.002  # of the objects drawn, those that show a rare combination at most
 CROWDED = 8  # objects; a scene of 10 takes a second to draw, one of 8 some 20 ms
 CHOICE = 4  # stream of random numbers of an audit, after those of `examine`
@@ -33,15 +36,19 @@ Places = NDArray[np.int64]
 
 
 def chosen_scenes(prior: ScenePrior, seed: int, n: int, progress: Progress = silent) -> list[Scene]:
-    """n scenes with rare combinations, of DRAWN times as many of at most CROWDED objects; a function of the seed."""
+    """n scenes with rare combinations, of DRAWN times as many of at most CROWDED objects; a function of the seed.
+
+    Of a world whose scenes all have more objects, of OF_CROWDED times as many: 500 of ten objects take 12 minutes.
+    """
     low, high = prior.n_objects
     drawn = replace(prior, n_objects=(low, max(low, min(high, CROWDED))))
     conditions = conditions_of(prior.vocabulary)["object"]
     scenes, tables = list[Scene](), list[Bools]()
-    for k in range(DRAWN * n):
+    n_drawn = (DRAWN if low <= CROWDED else OF_CROWDED) * n
+    for k in range(n_drawn):
         scenes.append(drawn.sample(stream(seed, AUDIT_STREAM, CHOICE, k)))
         tables.append(object_rows(facts_of(scenes[-1], prior.vocabulary), conditions))
-        progress("scenes drawn", k + 1, DRAWN * n)
+        progress("scenes drawn", k + 1, n_drawn)
     return [scenes[k] for k in rare_first(tables, n)]
 
 

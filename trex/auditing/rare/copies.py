@@ -99,17 +99,19 @@ class Copies:
         ]
         self._rows = [self._row(copy, unit) for copy, unit in self._pool]
 
-    def next(self, n: int) -> list[Scene]:
+    def choice(self, n: int) -> list[Scene]:
         """At most n further copies; none once what the failure needs is clear, or no copy would tell more."""
         n = min(n, COPIES - self._made)
         if n <= 0 or not self._pool or (found := self._evidence.needs()).probability >= CERTAIN:
             return []
-        chosen = telling(found, np.array(self._rows), n)
-        copies = [self._pool[k][0] for k in chosen]
-        for k in sorted(chosen, reverse=True):
-            del self._pool[k], self._rows[k]
+        return [self._pool[k][0] for k in telling(found, np.array(self._rows), n)]
+
+    def take(self, copies: Sequence[Scene]) -> None:
+        """Note that these copies are made; they need not be those of `choice`, if a log of before has others."""
+        taken = set(copies)
+        left = [k for k, (copy, _) in enumerate(self._pool) if copy not in taken]
+        self._pool, self._rows = [self._pool[k] for k in left], [self._rows[k] for k in left]
         self._made += len(copies)
-        return copies
 
     def learn(self, examined: Sequence[Situation]) -> None:
         """Take in examined scenes."""

@@ -13,21 +13,22 @@ from trex.auditing.findings import Judges, counted_in
 from trex.auditing.membership import ExaminedScene, situations
 from trex.auditing.rare.choice import chosen_scenes
 from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
-from trex.auditing.records import EXAMINED, Examined
+from trex.auditing.records import EXAMINED, REMEDY, Examined
 from trex.auditing.sought import FEW, Member, Sought, sought_members
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
 from trex.bank.bank import BATCH
 from trex.families.discover import discover, most_first
 from trex.families.family import Family
 from trex.foundation.codec import Codec
+from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
 from trex.scenes.graph import Facts, touching
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import Lines
 
-CHOSEN, CHOSEN_SCENES, COPIED, SOUGHT, JUDGED = (
-    f"rare-{name}.jsonl" for name in ("examined", "scenes", "copies", "sought", "judged")
+CHOSEN, CHOSEN_SCENES, COPIED, COPIED_SCENES, SOUGHT, JUDGED = (
+    f"rare-{name}.jsonl" for name in ("examined", "scenes", "copies", "copied", "sought", "judged")
 )
 FIRST_CHOSEN, FIRST_COPY = 1 << 42, 1 << 43  # numbers of scenes, for their questions: those of no bank
 FIRST_SOUGHT = 5_000_000  # members of the bank: no sweep has as many
@@ -45,7 +46,15 @@ class SoughtRow:
     is_full: bool
 
 
-SCENES, SOUGHT_ROWS = Codec(Scene), Codec(SoughtRow)
+@dataclass(frozen=True)
+class CopiedRow:
+    """The copies that one round made of a scene that failed: of the start with this number."""
+
+    start: int
+    scenes: tuple[Scene, ...]
+
+
+SCENES, SOUGHT_ROWS, COPIED_ROWS = Codec(Scene), Codec(SoughtRow), Codec(CopiedRow)
 
 
 def families_of(
@@ -75,25 +84,34 @@ def _from_copies(
     """The families that changed copies show, of failures that none of these `families` holds."""
     vocabulary, left = work.prior.vocabulary, work.settings.rare
     starts = deque(enumerate(unheld(known, families) if left else []))
-    members, open_, stated = list[Member](), list[Copies](), list[Family]()
-    while left > 0 and (starts or open_):
-        while starts and len(open_) < max(1, work.settings.rare // COPIES):
-            number, start = starts.popleft()
-            if not is_held(start, stated):
-                open_.append(Copies(start, known, vocabulary, work.settings.seed, number))
-        batches = list[list[Scene]]()
-        for copies in open_:
-            batches.append(copies.next(min(ROUND, left)))
-            left -= len(batches[-1])
-        made = [copy for batch in batches for copy in batch]
-        members += enumerate(made, start=FIRST_COPY + len(members))
-        rows = _examined(work.folder / COPIED, members, vocabulary, crew, progress, len(members) - len(made))
-        seen = iter(situations(rows, work.asker))
-        for copies, batch in zip(tuple(open_), batches, strict=True):
-            copies.learn(list(islice(seen, len(batch))))
-            if not batch or left == 0:
-                open_.remove(copies)
-                stated += copies.stated()
+    members, open_, stated = list[Member](), dict[int, Copies](), list[Family]()
+    with Lines(work.folder / COPIED_SCENES, COPIED_ROWS) as log:
+        rounds = iter(tuple(log.values))
+        while left > 0 and (starts or open_):
+            while starts and len(open_) < max(1, work.settings.rare // COPIES):
+                number, start = starts.popleft()
+                if not is_held(start, stated):
+                    open_[number] = Copies(start, known, vocabulary, work.settings.seed, number)
+            batches = dict[int, tuple[Scene, ...]]()
+            for number, copies in open_.items():
+                row = next(rounds, None)
+                if row is None:
+                    log.append([row := CopiedRow(number, tuple(copies.choice(min(ROUND, left))))])
+                elif row.start != number:
+                    raise RunError(f"{work.folder / COPIED_SCENES} is of another version; {REMEDY}")
+                copies.take(row.scenes)
+                batches[number] = row.scenes
+                left -= len(row.scenes)
+            made = [copy for batch in batches.values() for copy in batch]
+            members += enumerate(made, start=FIRST_COPY + len(members))
+            rows = _examined(
+                work.folder / COPIED, members, vocabulary, crew, progress, len(members) - len(made)
+            )
+            seen = iter(situations(rows, work.asker))
+            for number, batch in batches.items():
+                open_[number].learn(list(islice(seen, len(batch))))
+                if not batch or left == 0:
+                    stated += open_.pop(number).stated()
     return stated
 
 
@@ -116,8 +134,10 @@ def judges_of(
     work, asker = opened.work, opened.work.asker
     if not work.settings.rare:
         return {}
-    rare = [k for k, seen in enumerate(counted_in(families, held_out)) if len(seen.inside) < FEW]
-    sought = _sought(work.folder / SOUGHT, opened, [families[k] for k in rare], progress)
+    seen = counted_in(families, held_out)
+    rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
+    # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
+    sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], progress)
     members = [member for mine in sought for member in mine.members]
     watched = partial(progress, "scenes of rare families")
     rows = _examined(work.folder / JUDGED, members, work.prior.vocabulary, crew, watched)
