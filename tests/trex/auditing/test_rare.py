@@ -230,7 +230,7 @@ def test_the_rate_of_a_rare_family_is_the_product_and_its_interval_covers() -> N
 
 def test_scenes_are_sought_whatever_a_unit_is_taken_for_and_the_rate_counts_them_all() -> None:
     """Planted bug: scenes of which the units could not be taken for the named value were not sought; once the sentence
-    lost that value, its rate was too low by them. Twenty of 100 draws meet the conditions, in five the unit is a cube."""
+    lost that value, its rate was too low by them. Twenty of 100 draws meet the conditions, five with a cube."""
     sought, failing = Sought(tuple((k, ROW[0].scene) for k in range(FEW)), 100, True), (ROW,) * 5
     wider = HeldOut(BACK, (1.0,) * 5 + (0.0,) * 15, (0.0,) * 50, failing)
     named = replace(wider, inside=(1.0,) * 5 + (0.0,) * 10, wider=wider, sought=sought)
