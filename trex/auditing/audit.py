@@ -212,7 +212,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
         held_out,
         failing,
         work.asker,
-        looked_for(held_out),
+        looked_for(held_out, (examined for _, examined in failing.values())),
         {number: probe_shares([row for row in probes if row.family == number]) for number in chosen},
         hints(grouped.rows, work.asker),
         in_fresh_scenes(

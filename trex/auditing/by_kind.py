@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,14 +117,15 @@ class LookedFor:
     absent: tuple[NotFound, ...]
 
 
-def looked_for(rows: Sequence[tuple[Facts, Examined]]) -> LookedFor:
+def looked_for(rows: Sequence[tuple[Facts, Examined]], elsewhere: Iterable[Examined] = ()) -> LookedFor:
     """The kinds of confident mistakes that scenes can show, and those that none of these shows.
 
-    A kind is what questions of one kind got for an answer ("zero_hop: too few"), or a misreading that the answers were
-    traced to. Scenes are the cases, however many questions each was asked.
+    What scenes `elsewhere` show, those that were sought for rare families, is not among the latter. A kind is what
+    questions of one kind got for an answer ("zero_hop: too few"), or a misreading that the answers were traced to. Scenes
+    are the cases, however many questions each was asked.
     """
     could: dict[str, int] = {}
-    shown: set[str] = set()
+    shown = {what for examined in elsewhere for what in shown_kinds(examined)}
     for facts, examined in rows:
         for what in set(_possible(facts, examined)):
             could[what] = could.get(what, 0) + 1

@@ -93,6 +93,13 @@ def test_the_bounds_of_random_audits_hold_as_often_as_they_say() -> None:
     assert unseen <= audits * 0.05 + 4.3 * math.sqrt(audits * 0.05 * 0.95)  # 1e-5
 
 
+def test_what_a_rare_family_shows_is_not_called_not_found() -> None:
+    """Planted bug: beside a family that scenes sought for it show, its kind of mistake was said to occur in none."""
+    rows, (_, sought) = [picture("2") for _ in range(9)], picture("2", wrong={0: "1"})
+    with_sought = {each.what: each.scenes for each in looked_for(rows, [sought]).absent}
+    assert {**with_sought, f"{KIND}: too few": 9} == absent(rows) != with_sought
+
+
 def test_without_a_scene_there_is_no_bound() -> None:
     with pytest.raises(InputError, match="0 scenes"):
         no_event_bound(0)
