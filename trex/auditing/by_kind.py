@@ -121,8 +121,8 @@ def looked_for(rows: Sequence[tuple[Facts, Examined]], elsewhere: Iterable[Exami
     """The kinds of confident mistakes that scenes can show, and those that none of these shows.
 
     What scenes `elsewhere` show, those that were sought for rare families, is not among the latter. A kind is what
-    questions of one kind got for an answer ("zero_hop: too few"), or a misreading that the answers were traced to. Scenes
-    are the cases, however many questions each was asked.
+    questions of one kind got for an answer ("zero_hop: too few"), or a misreading that the answers were traced to.
+    Scenes are the cases, however many questions each was asked.
     """
     could: dict[str, int] = {}
     shown = {what for examined in elsewhere for what in shown_kinds(examined)}
