@@ -3,46 +3,33 @@
 Two models misread purple objects under three planted conditions, which hold in some .04% of the scenes of five or six
 objects. `trex.audit` is told nothing and renders at most 2,000 pictures, once with and once without scenes chosen for
 rare failures. A fault is found if a confirmed family has its three conditions and no other. The interval of its rate is
-held against `--drawn` scenes that nothing else uses. Pictures are the fake renderer's; the model recognizes each by its
-bytes, so that what it misreads follows from the scene. One JSON line an audit; finished ones are not made again.
+held against `--drawn` scenes that nothing else uses. Pictures are the fake renderer's. One JSON line an audit; finished
+ones are not made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from os import environ
+from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
-from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
 import trex
-from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import Question
+from benchmarks.auditing.misreader import Fault, Misreader, misread, showing
 from trex.foundation.files import make_folder
-from trex.render.fake import FakeRenderer
-from trex.render.picture import Picture
 from trex.scenes.graph import Facts, facts_of
-from trex.scenes.questions.bitsets import SceneSets, scene_sets
-from trex.scenes.questions.programs import InvalidProgram, Step, execute_on
-from trex.scenes.scene import Scene, SceneObject, with_attribute
+from trex.scenes.scene import SceneObject, with_attribute
 from trex.scenes.vocabulary import CLEVR
 
-SURE = 0.99
 WORLD = "[scene]\nobjects = [5, 6]\n"
 BUDGET = 2000
 SIZES = {  # renders of the sweep, up to `rare` copies of failures included; some 100 are left to look again at failures
     "with": {"scenes": 600, "held_out": 650, "rare": 300},
     "without": {"scenes": 900, "held_out": 1000, "rare": 0},
 }
-Fault = Callable[[Facts, int, SceneObject], SceneObject]  # what an object is seen as
-Floats = NDArray[np.float64]
 
 
 def hidden_cylinder(facts: Facts, index: int, item: SceneObject) -> SceneObject:
@@ -61,62 +48,6 @@ FAULTS: dict[str, tuple[Fault, frozenset[str]]] = {
     "hidden cylinder": (hidden_cylinder, frozenset({"color purple", "shape cylinder", "visible 0.2"})),
     "hidden in low light": (hidden_in_low_light, frozenset({"color purple", "visible 0.2", "key low"})),
 }
-
-
-@dataclass
-class Misreader:
-    """A model that answers any question about a scene as it misreads it; knows the scenes that it is shown."""
-
-    fault: Fault
-    seen: dict[bytes, SceneSets] = field(default_factory=dict)
-
-    def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
-        """(B, 28) probabilities for pictures (B, H, W, 3) in [0, 1]; of a picture of no scene all alike."""
-        rows = np.full((len(pictures), len(ANSWERS)), (1.0 - SURE) / (len(ANSWERS) - 1))
-        for row, picture in zip(rows, pictures, strict=True):
-            sets = self.seen.get(np.rint(picture * 255.0).astype(np.uint8).tobytes())
-            if sets is None:
-                row[:] = 1.0 / len(ANSWERS)
-            else:
-                row[ANSWERS.index(_answer(question, sets))] = SURE
-        return rows
-
-    def shown(self, scene: Scene, picture: Picture) -> None:
-        """Remember what the scene of a picture is read as."""
-        if (key := picture.pixels.tobytes()) not in self.seen:
-            self.seen[key] = scene_sets(misread(self.fault, facts_of(scene, CLEVR)))
-
-
-def misread(fault: Fault, facts: Facts) -> Scene:
-    """The scene as a model with this fault reads it."""
-    items = (fault(facts, index, item) for index, item in enumerate(facts.scene.objects))
-    return replace(facts.scene, objects=tuple(items))
-
-
-def _answer(question: Question, sets: SceneSets) -> str:
-    try:
-        return execute_on(tuple(Step(*step) for step in question.program), sets)
-    except InvalidProgram:
-        return "no"
-
-
-@contextmanager
-def showing(model: Misreader, cache: Path) -> Iterator[list[int]]:
-    """Within it, the model knows each scene that the fake renderer draws; yields the number of pictures so far."""
-    render, count = FakeRenderer.render, [0]
-
-    def shown(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        pictures = list(render(renderer, zs))
-        count[0] += len(pictures)
-        for scene, picture in zip(zs, pictures, strict=True):
-            model.shown(scene, picture)
-        return pictures
-
-    with (
-        patch.object(FakeRenderer, "render", shown),
-        patch.dict(environ, TREX_CACHE_DIR=str(cache)),
-    ):
-        yield count
 
 
 def audited(name: str, way: str, seed: int, out: Path, truth: float) -> dict[str, object]:

@@ -13,9 +13,10 @@ import networkx as nx
 import pytest
 
 from benchmarks import confirmed
+from benchmarks.auditing.misreader import Misreader, showing
 from benchmarks.confirmed import figures, main, whole
 from tests.trex.families.test_cases import KEYS, SHAPE, failing, prior_scenes, touching
-from tests.worlds.misreader import Misreader, showing
+from tests.worlds.misreader import misreader
 from trex.bank.bank import BATCH
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.commands.results.run import Run
@@ -116,7 +117,7 @@ def test_a_sentence_is_judged_without_the_conditions_that_it_leaves_out() -> Non
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Misreader, Path]:
     import trex
 
-    folder, model = tmp_path_factory.mktemp("confirmed"), Misreader(overlapped)
+    folder, model = tmp_path_factory.mktemp("confirmed"), misreader(overlapped)
     with showing(model, folder / "cache"):
         run = trex.find(
             question="How many cubes are there?", answer="1", revoke=["cube"], objects=5, preset="fake", model=model,

@@ -1,33 +1,22 @@
 """Models that misread one kind of object under planted conditions, for tests of searches by the fake renderer.
 
 A search is told the wrong answer, not the fault. Its story is true if the first family's sentence names every planted
-condition, no other, and the value that the object is taken for. The model recognizes each picture by its bytes, so
-that what it misreads follows from the scene and not from the pixels.
+condition, no other, and the value that the object is taken for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from os import environ
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from unittest.mock import patch
 
 import networkx as nx
-import numpy as np
-from numpy.typing import NDArray
 
 import trex
-from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import Question
-from trex.render.fake import FakeRenderer
-from trex.render.picture import Picture
-from trex.scenes.graph import facts_of, scene_graph
-from trex.scenes.questions.english import parse
-from trex.scenes.questions.truth import true_answer
-from trex.scenes.scene import Scene, with_attribute
-from trex.scenes.vocabulary import CLEVR
+from benchmarks.auditing.misreader import Misreader, showing
+from trex.scenes.graph import Facts, scene_graph
+from trex.scenes.scene import SceneObject, with_attribute
 
 SURE = 0.97
 SEEN_AS = "cube"
@@ -88,54 +77,18 @@ FAULTS: dict[str, tuple[Fault, frozenset[str]]] = {
 }
 
 
-@dataclass
-class Misreader:
-    """A model that answers any question about a scene as it misreads it, and the renderer that shows it scenes."""
+def misreader(fault: Fault) -> Misreader:
+    """A model that takes the objects with this fault for cubes."""
 
-    fault: Fault
-    scenes: dict[bytes, Scene] = field(default_factory=dict)
-    misread: dict[Scene, Scene] = field(default_factory=dict)
+    def seen_as(facts: Facts, index: int, item: SceneObject) -> SceneObject:
+        return with_attribute(item, "shape", SEEN_AS) if fault(_graph(facts), index) else item
 
-    def __call__(self, pictures: NDArray[np.float32], question: Question) -> NDArray[np.float64]:
-        """(B, 28) probabilities for pictures (B, H, W, 3) in [0, 1]; of a picture of no scene all alike."""
-        rows = np.full((len(pictures), len(ANSWERS)), (1.0 - SURE) / (len(ANSWERS) - 1))
-        for row, picture in zip(rows, pictures, strict=True):
-            scene = self.scenes.get(np.rint(picture * 255.0).astype(np.uint8).tobytes())
-            if scene is None:
-                row[:] = 1.0 / len(ANSWERS)
-                continue
-            answer = true_answer(parse(question.text), self._seen(scene))
-            row[ANSWERS.index(answer if answer in ANSWERS else "no")] = SURE
-        return rows
-
-    def shown(self, scene: Scene, picture: Picture) -> None:
-        """Remember which scene a picture shows."""
-        self.scenes[picture.pixels.tobytes()] = scene
-
-    def _seen(self, scene: Scene) -> Scene:
-        if scene not in self.misread:
-            graph = scene_graph(facts_of(scene, CLEVR))
-            items = (
-                with_attribute(item, "shape", SEEN_AS) if self.fault(graph, index) else item
-                for index, item in enumerate(scene.objects)
-            )
-            self.misread[scene] = replace(scene, objects=tuple(items))
-        return self.misread[scene]
+    return Misreader(seen_as, SURE)
 
 
-@contextmanager
-def showing(model: Misreader, cache: Path) -> Iterator[None]:
-    """Within it, the model knows each scene that the fake renderer draws; banks are kept below `cache`."""
-    render = FakeRenderer.render
-
-    def shown(renderer: FakeRenderer, zs: Sequence[Scene]) -> list[Picture]:
-        pictures = list(render(renderer, zs))
-        for scene, picture in zip(zs, pictures, strict=True):
-            model.shown(scene, picture)
-        return pictures
-
-    with patch.object(FakeRenderer, "render", shown), patch.dict(environ, TREX_CACHE_DIR=str(cache)):
-        yield
+@lru_cache(maxsize=4)  # asked for each object of a scene
+def _graph(facts: Facts) -> nx.DiGraph:
+    return scene_graph(facts)
 
 
 @dataclass(frozen=True)
@@ -155,7 +108,7 @@ class Story:
 def story(name: str, seed: int, out: Path) -> Story:
     """Search for scenes in which the model counts one cube where there is none, and read its first family."""
     fault, planted = FAULTS[name]
-    model = Misreader(fault)
+    model = misreader(fault)
     with showing(model, out.with_suffix(".cache")):
         run = trex.find(
             question="How many cubes are there?",

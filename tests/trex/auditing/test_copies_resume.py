@@ -9,7 +9,8 @@ import networkx as nx
 import pytest
 
 import trex
-from tests.worlds.misreader import Misreader, showing
+from benchmarks.auditing.misreader import Misreader, showing
+from tests.worlds.misreader import misreader
 from tests.worlds.repair_toy import tree
 from trex.auditing.rare import copies
 from trex.auditing.rare.copies import ROUND
@@ -37,7 +38,7 @@ def test_copies_resume_from_every_round(tmp_path: Path, monkeypatch: pytest.Monk
     """Planted bugs: a log of more copies than those of the first round was refused, so that no audit resumed; a choice
     that came out otherwise, on another processor, gave answers to other scenes than those that were asked about."""
     monkeypatch.setattr(copies, "POOL", 100)
-    model = Misreader(red_metal)
+    model = misreader(red_metal)
     carried_out(model, tmp_path, "whole")
     copied = (tmp_path / "whole" / COPIED).read_bytes().splitlines(keepends=True)
     assert len(copied) > ROUND, "copies of several rounds"

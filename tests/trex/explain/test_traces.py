@@ -11,8 +11,9 @@ from unittest.mock import patch
 import pytest
 
 import trex
+from benchmarks.auditing.misreader import Misreader, showing
 from tests.running.command_line import trex as command
-from tests.worlds.misreader import FAULTS, Misreader, showing, story
+from tests.worlds.misreader import FAULTS, misreader, story
 from trex.clevr_models.specs.ours import asks_freely
 from trex.commands.results.run import Run
 from trex.explain import run_families
@@ -28,7 +29,7 @@ FILES = ("traces.jsonl", "families.json", "findings.json")
 
 def found(out: Path, model: Misreader | None = None, **options: object) -> Run:
     """A search of 120 prior scenes for one cube where there is none, by a model with a planted fault."""
-    model = model or Misreader(FAULTS["same-color neighbor"][0])
+    model = model or misreader(FAULTS["same-color neighbor"][0])
     with showing(model, out.with_suffix(".cache")):
         return trex.find(
             question="How many cubes are there?", answer="1", revoke=["cube"], objects=5, preset="fake", model=model,
@@ -104,7 +105,7 @@ def test_a_family_that_does_not_hold_all_scenes_says_how_many(done: Run) -> None
 @pytest.mark.slow
 def test_an_object_that_is_misread_by_itself_is_not_said_to_need_another(tmp_path: Path) -> None:
     """Planted bug: the scene without the misread object counted as well."""
-    run = found(tmp_path / "run", Misreader(FAULTS["in low light"][0]))
+    run = found(tmp_path / "run", misreader(FAULTS["in low light"][0]))
     assert len(run.hits) >= 3 and list((run.path / "explanations").glob("*.json"))
     assert left_out(run) == []
 
@@ -123,7 +124,7 @@ def test_what_a_kill_left_is_finished_to_the_same_bytes(done: Run, tmp_path: Pat
             raise Killed
         return traced(*given, **named)
 
-    traced, model = trace.trace, Misreader(FAULTS["same-color neighbor"][0])
+    traced, model = trace.trace, misreader(FAULTS["same-color neighbor"][0])
     with patch.object(trace, "trace", dies), pytest.raises(Killed):
         found(tmp_path / "run", model)
     assert not (tmp_path / "run" / "families.json").exists()

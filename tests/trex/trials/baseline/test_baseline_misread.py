@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.auditing.misreader import Misreader, showing
 from tests.worlds.baseline_worlds import Folder, write_query
-from tests.worlds.misreader import FAULTS, Misreader, showing
+from tests.worlds.misreader import FAULTS, misreader
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
@@ -74,7 +75,7 @@ class Made(NamedTuple):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    folder, model = tmp_path_factory.mktemp("baseline"), Misreader(FAULTS["same-color neighbor"][0])
+    folder, model = tmp_path_factory.mktemp("baseline"), misreader(FAULTS["same-color neighbor"][0])
     with showing(model, folder / "banks"):
         return Made(folder, model, baseline(folder, model, rendered=N, cache=folder / "cache"))
 
@@ -185,7 +186,7 @@ def data_set(folder: Path, model: Misreader, *, has_pixels: bool) -> Path:
 
 @pytest.mark.slow
 def test_pictures_of_others_are_traced_with_the_camera_that_took_them(tmp_path: Path) -> None:
-    model = Misreader(FAULTS["same-color neighbor"][0])
+    model = misreader(FAULTS["same-color neighbor"][0])
     found = baseline(tmp_path, model, dataset=data_set(tmp_path, model, has_pixels=True))
     check_traced(found)
     check_told(found)
@@ -193,7 +194,7 @@ def test_pictures_of_others_are_traced_with_the_camera_that_took_them(tmp_path: 
 
 def test_without_a_known_camera_no_condition_is_told(tmp_path: Path) -> None:
     """Planted bug: the camera at its base position says what overlaps in a picture that another camera took."""
-    model = Misreader(FAULTS["same-color neighbor"][0])
+    model = misreader(FAULTS["same-color neighbor"][0])
     found = baseline(tmp_path, model, dataset=data_set(tmp_path, model, has_pixels=False))
     check_traced(found)
     assert [family.words for family in found.families] == ["The model reads a cylinder as a cube."]
