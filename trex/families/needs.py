@@ -47,6 +47,17 @@ class Needs:
         """That of the most likely one."""
         return float(self.probabilities[0])
 
+    @property
+    def included(self) -> float:
+        """The probability that all of its conditions are needed, whatever else is.
+
+        What follows from them, as less than 40% visible does from less than 20%, shares their probability: nothing can
+        tell such conjunctions apart.
+        """
+        best = set(self.best)
+        pairs = zip(self.conjunctions, self.probabilities.tolist(), strict=True)
+        return float(sum(each for conjunction, each in pairs if best <= set(conjunction)))
+
 
 class Evidence:
     """Cases with m conditions, and which of them are events: what tells conjunctions apart.

@@ -36,7 +36,7 @@ OWN, OTHER, LEFT_OUT, MOVED = "own attribute", "attribute of another", "another 
 WAYS = (OWN, OTHER, LEFT_OUT, MOVED, *(way for way in CHANGES if way not in (OBJECTS, "noise")))
 WEIGHTS = (0.25, 0.2, 0.2, 0.15, *(0.2 / (len(WAYS) - 4),) * (len(WAYS) - 4))
 CERTAIN = 0.95  # probability from which on no further copy is made
-STATED = 0.3  # probability from which on a family is stated
+STATED = 0.5  # probability that its conditions are needed, from which on a family is stated
 NEAR = 5  # stream of random numbers of an audit, after that of `choice`
 Kind = tuple[
     str, str, str, str
@@ -135,7 +135,7 @@ class Copies:
             for failure in self._events(scene)
             if scene.table(symptom.level)[failure.unit, sorted(columns)].all()
         ]
-        if not columns or found.probability < STATED or len(failures) < LEAST_EVENTS:
+        if not columns or found.included < STATED or len(failures) < LEAST_EVENTS:
             return []
         became = counted((was(scene, failure), failure.value) for scene, failure in failures)
         columns |= {*of_truth(self._conditions, symptom, became)}
