@@ -143,6 +143,7 @@ def _wordings(found: Wordings) -> dict[str, object]:
     return {
         "tried": found.is_read,
         "stays": _share(found.stays) if found.is_read else None,
+        "again": _share(found.again) if found.again else None,
         "probabilities_differ": found.is_moved if found.is_read else None,
         "depends": found.matter,
     }

@@ -226,8 +226,8 @@ def planned(hours: float, options: AuditOptions) -> AuditOptions:
             f"--budget {hours:g} is too small at presets {options.preset} and {options.confirm_preset}; give at least "
             f"{math.ceil(least * 100) / 100:.2f}{less}"
         )
-    rare = scenes // RARE_PART if options.rare is None else options.rare
-    return options.changed(scenes=scenes, held_out=scenes, tested=tested, rare=rare)
+    sized = options.changed(scenes=scenes, held_out=scenes, tested=tested)
+    return sized.changed(rare=rare_scenes(sized))
 
 
 def _sweep_s(options: AuditOptions) -> tuple[float, float]:
@@ -280,13 +280,18 @@ def _folder(options: AuditOptions) -> Path:
     return options.out or RUNS / f"audit-{options.model.replace(':', '-').replace('/', '-')}"
 
 
+def rare_scenes(options: AuditOptions) -> int:
+    """The scenes with rare combinations that these options ask for."""
+    return options.scenes // RARE_PART if options.rare is None else options.rare
+
+
 def _rare(options: AuditOptions) -> int:
-    """The scenes with rare combinations; of a folder that holds an audit, as many as it has."""
-    if options.rare is not None:
-        return options.rare
+    """The scenes with rare combinations; of a folder that holds an audit, as many as it has if none are asked for."""
     folder = _folder(options)
-    known = read_settings(folder / MANIFEST) if folder.is_dir() and not begun_only(folder) else None
-    return options.scenes // RARE_PART if known is None else known.rare
+    if options.rare is None and folder.is_dir() and not begun_only(folder):
+        known = read_settings(folder / MANIFEST)
+        return rare_scenes(options) if known is None else known.rare
+    return rare_scenes(options)
 
 
 def _families(names: Sequence[str]) -> tuple[str, ...]:

@@ -24,10 +24,8 @@ from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 
-DRAWN, OF_CROWDED = (
-    20,
-    2,
-)  # scenes for each one that is rendered; the second where all have more than CROWDED objects
+# Scenes for each one that is rendered; the second where all have more than CROWDED objects.
+DRAWN, OF_CROWDED = 20, 2
 RARE = 0.002  # of the objects drawn, those that show a rare combination at most
 CROWDED = 8  # objects; a scene of 10 takes a second to draw, one of 8 some 20 ms
 CHOICE = 4  # stream of random numbers of an audit, after those of `examine`

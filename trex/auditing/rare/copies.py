@@ -118,7 +118,7 @@ class Copies:
         holds, failing = list[Bools](), list[Bools]()
         for scene in examined:
             table, failed = scene.table(self.failure.symptom.level), [e.unit for e in self._events(scene)]
-            could = [unit for unit in range(len(table)) if self._could_fail(scene.facts.scene, unit)]
+            could = np.flatnonzero(scene.can_show(self.failure.symptom, self.failure.value))
             holds.append(table[could][:, self._columns])
             failing.append(np.isin(could, failed))
         if examined:
@@ -128,18 +128,18 @@ class Copies:
     def stated(self) -> list[Family]:
         """The family of what the failure needs; none unless that is likely enough and enough failures show it."""
         found, symptom = self._evidence.needs(), self.failure.symptom
-        columns = {int(self._columns[c]) for c in found.best}
+        columns = [int(self._columns[c]) for c in found.best]
         failures = [
             (scene, failure)
             for scene in self._learned
             for failure in self._events(scene)
-            if scene.table(symptom.level)[failure.unit, sorted(columns)].all()
+            if scene.table(symptom.level)[failure.unit, columns].all()
         ]
         if not columns or found.included < STATED or len(failures) < LEAST_EVENTS:
             return []
         became = counted((was(scene, failure), failure.value) for scene, failure in failures)
-        columns |= {*of_truth(self._conditions, symptom, became)}
-        return [Family(Pattern.of(self._conditions[c] for c in sorted(columns)), symptom, became)]
+        named = {*columns, *of_truth(self._conditions, symptom, became)}
+        return [Family(Pattern.of(self._conditions[c] for c in sorted(named)), symptom, became)]
 
     def _could_fail(self, scene: Scene, unit: int) -> bool:
         """Whether a unit is not already what it would be taken for."""

@@ -61,7 +61,7 @@ def families_of(
     opened: Opened, training: Sequence[ExaminedScene], crew: Crew, progress: Progress
 ) -> list[Family]:
     """The families of these scenes and of others with rare combinations, and those that copies of failures show."""
-    work, known = opened.work, list(training)
+    work, known, stated = opened.work, list(training), list[Family]()
     if work.settings.rare:
         chosen = _chosen(work.folder / CHOSEN_SCENES, opened, progress)
         members = list(enumerate(chosen, start=FIRST_CHOSEN))
@@ -70,7 +70,8 @@ def families_of(
         known += situations(rows, work.asker)
     progress("rules", 0, 1)
     families = discover(known, work.prior.vocabulary)
-    stated = _from_copies(work, known, families, crew, partial(progress, "changed copies of failures"))
+    if work.settings.rare:
+        stated = _from_copies(work, known, families, crew, partial(progress, "changed copies of failures"))
     return _each_once((*stated, *families))
 
 
@@ -83,7 +84,7 @@ def _from_copies(
 ) -> list[Family]:
     """The families that changed copies show, of failures that none of these `families` holds."""
     vocabulary, left = work.prior.vocabulary, work.settings.rare
-    starts = deque(enumerate(unheld(known, families) if left else []))
+    starts = deque(enumerate(unheld(known, families)))
     members, open_, stated = list[Member](), dict[int, Copies](), list[Family]()
     with Lines(work.folder / COPIED_SCENES, COPIED_ROWS) as log:
         rounds = iter(tuple(log.values))

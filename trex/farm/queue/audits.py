@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from trex.auditing.audit import begin
 from trex.auditing.options import AuditOptions
-from trex.auditing.perform import RARE_PART, planned, work_of
+from trex.auditing.perform import planned, rare_scenes, work_of
 from trex.bank.named import world_query
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import RunError
@@ -34,8 +34,8 @@ def audit_request(options: AuditOptions) -> QueueRequest:
     options = options.model_copy(update=found)
     if options.budget is not None:
         options = planned(options.budget, options).model_copy(update={"budget": None})
-    if options.rare is None:  # not by what lies in a folder that a farm does not use
-        options = options.model_copy(update={"rare": options.scenes // RARE_PART})
+    # not by what lies in a folder that a farm does not use
+    options = options.model_copy(update={"rare": rare_scenes(options)})
     settings = work_of(options).settings
     text = options.model_dump_json()
     files = begin(settings)
