@@ -14,10 +14,10 @@ likeliest at `--look`. Prints one JSON line a query, model and cheap look, with 
 scoring one; a look whose pictures came from a bank has no time of its own (null). `passes` is whether the look might
 lead a search: the gate that a search applies to 32 scenes, here on all of them.
 
-`kept` renders nothing: it compares the scores that finished runs keep of the scenes of their spread sample, at the
-first look of the ladder and at the deciding one.
+`kept` compares the scores that finished runs keep of the scenes of their spread sample, at the first look of the ladder
+and at the deciding one, and renders nothing; with `--beside LOOK` it renders these scenes at that look, too.
 
-    python -m benchmarks.analytic kept runs/RUN
+    python -m benchmarks.analytic kept runs/RUN --beside sketch
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,12 @@ from trex.render.picture import Bytes, Picture
 from trex.render.presets import ANALYTIC, ANALYTIC_SIZE
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import open_run
-from trex.runs.record import BANK, SPREAD
+from trex.runs.open_world import open_world
+from trex.runs.record import BANK, SPREAD, Record
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
+from trex.worlds.looks import ladder
 from trex.worlds.world import Plan
 
 PRESET, SKETCH, JUDGED = "fast", "sketch", 40
@@ -76,10 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     keeping = verbs.add_parser("kept")
     keeping.add_argument("runs", nargs="+", type=Path)
+    keeping.add_argument("--beside", default="", help="a look of the ladder, say sketch")
     chosen = parser.parse_args(arguments)
     if chosen.verb == "kept":
         for path in chosen.runs:
-            print(json.dumps({"run": path.name, **kept(path)}), flush=True)
+            for row in kept(path, chosen.beside):
+                print(json.dumps({"run": path.name, **row}), flush=True)
         return
     if chosen.verb == "fit":
         write_fit(chosen.scenes, chosen.out)
@@ -169,23 +173,28 @@ def ranks(plan: Plan, n: int, size: tuple[int, int]) -> Iterator[dict[str, objec
         }  # fmt: skip
 
 
-def kept(run: Path) -> dict[str, object]:
-    """The figures of a run's spread sample, whose scenes were scored twice: in the bank and at the deciding look."""
+def kept(run: Path, beside: str = "") -> Iterator[dict[str, object]]:
+    """The figures of each cheap look for a run's spread sample, whose scenes the search itself scored at two looks."""
     with open_run(run, for_writing=False) as folder:
         resolved, records = folder.manifest.resolved, run_draws(folder)
-    banked, spread = (
-        {row.scene: np.array(row.log_probs) for row in records if row.phase == phase}
-        for phase in (BANK, SPREAD)
-    )
-    scenes = [scene for scene in spread if scene in banked]
-    if not scenes:
-        raise InputError(f"{run} has no scene both in a bank and in a spread sample")
-    cheap, dear = (np.stack([at[scene] for scene in scenes]) for at in (banked, spread))
-    query = resolved.query
-    return {
-        "model": query.model.name, "deciding": query.render.preset, "looks": query.render.looks, "scenes": len(scenes),
-        **compared(resolved.target, label_indices(resolved.labels, query.answer), cheap, dear),
-    }  # fmt: skip
+        banked, spread = (scores_in(records, phase) for phase in (BANK, SPREAD))
+        scenes = [scene for scene in spread if scene in banked]
+        if not scenes:
+            raise InputError(f"{run} has no scene both in a bank and in a spread sample")
+        query, dear = resolved.query, np.stack([spread[scene] for scene in scenes])
+        said = {"model": query.model.name, "deciding": query.render.preset, "scenes": len(scenes)}
+        asked = label_indices(resolved.labels, query.answer)
+        cheap = np.stack([banked[scene] for scene in scenes])
+        yield {**said, "look": ladder(query.render)[0], **compared(resolved.target, asked, cheap, dear)}
+        if beside:
+            with open_world(folder) as world:
+                cheap = np.stack([scored.log_probs for scored in world.scorer_at(beside).score(scenes)])
+            yield {**said, "look": beside, **compared(resolved.target, asked, cheap, dear)}
+
+
+def scores_in(records: Iterable[Record], phase: str) -> dict[Scene, Floats]:
+    """By scene, the log probabilities of a phase; a bank that was scored at another look as well counts once."""
+    return {row.scene: np.array(row.log_probs) for row in records if row.phase == phase and not row.rank}
 
 
 def compared(target: GaussianTarget, asked: Sequence[int], cheap: Floats, dear: Floats) -> dict[str, object]:

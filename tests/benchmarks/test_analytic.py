@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks.analytic import Timed, compared, kept, size_of
+from benchmarks.analytic import Timed, compared, kept, scores_in, size_of
 from tests.running.runs import SEARCHES, run
 from trex.finding.source import query_file
 from trex.foundation.errors import InputError
@@ -45,7 +46,11 @@ def test_ranks_are_those_of_the_asked_answer() -> None:
 def test_a_run_keeps_both_scores_of_its_spread_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: scores paired by their place and not by their scene have another correlation."""
+    """Rendered anew at the bank's own look they agree as the kept scores do.
+
+    Planted: scores paired by their place and not by their scene have another correlation; in a bank that was scored at
+    a second look, too, those counted.
+    """
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "banks"))
     done = run(tmp_path, SEARCHES["spread"])
     draws = read_draws(done.folder / "draws.jsonl", done.manifest)
@@ -54,15 +59,19 @@ def test_a_run_keeps_both_scores_of_its_spread_sample(
     pairs = [
         (row.log_probs[place], each.log_probs[place]) for each in spread for row in bank if row.z == each.z
     ]
-    found = kept(done.folder)
+    found, again = kept(done.folder, "fake-small")
+    assert again == found and list(kept(done.folder)) == [found]
     assert found["scenes"] == len(spread) == len(pairs)
     assert found["rank_correlation"] == pytest.approx(spearmanr(pairs).statistic, abs=6e-4)
     by_place = [
         (row.log_probs[place], each.log_probs[place]) for row, each in zip(bank, spread, strict=False)
     ]
     assert abs(spearmanr(by_place).statistic - spearmanr(pairs).statistic) > 0.05
+    again_scored = [replace(row, rank=1, log_probs=row.log_probs[::-1]) for row in bank]
+    first = scores_in([*draws, *again_scored], "bank")
+    assert all(tuple(first[row.scene]) == row.log_probs for row in bank)
     with pytest.raises(InputError, match="spread sample"):
-        kept(run(tmp_path, [], "without").folder)
+        list(kept(run(tmp_path, [], "without").folder))
 
 
 def test_only_processor_time_inside_of_calls_is_counted() -> None:

@@ -244,8 +244,9 @@ def _in_other_words(
         if finding.is_confirmed
     ]
     rows = _completed(path, REWORDED, units, crew, progress)
+    asked = {unit.number: (unit.known(rows), len(unit.failures)) for unit in units}
     return [
-        replace(finding, wordings=wordings_of([row for row in rows if row.family == finding.number]))
+        replace(finding, wordings=wordings_of(*asked[finding.number])) if finding.number in asked else finding
         for finding in found
     ]
 

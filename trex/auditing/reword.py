@@ -103,8 +103,12 @@ class Wordings:
         return self.is_read and (self.again or self.stays).interval.high < MOST
 
 
-def wordings_of(rows: Sequence[Reworded]) -> Wordings | None:
-    """How one family's mistakes fare by all its rows; None if nothing could be asked."""
+def wordings_of(rows: Sequence[Reworded], failures: int) -> Wordings | None:
+    """How one family's mistakes fare by its rows, in the order of the log; None if nothing could be asked.
+
+    A wording in which not all `failures` were asked again, as an audit was stopped, does not count.
+    """
+    rows = rows[: len(rows) - len(rows) % max(failures, 1)]
     if any(not row.is_read for row in rows):
         return Wordings(Proportion(0, 0), is_read=False)
     scenes = sorted({row.scene for row in rows})

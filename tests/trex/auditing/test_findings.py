@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tests.trex.auditing.test_by_kind import FACTS, counts
+from tests.trex.auditing.test_by_kind import FACTS, SCENE, counts
 from tests.trex.auditing.test_probe import BACK, SMALL
 from trex.auditing.findings import HeldOut, covered, findings, in_held_out, significant
 from trex.auditing.records import Examined, Tested, Variants
+from trex.auditing.sought import FEW, Sought
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import excess_p_value
-from trex.inference.statistics.proportion import clopper_pearson
+from trex.inference.statistics.proportion import Interval, clopper_pearson
 
 ROW = (FACTS, Examined(0, (), (), (), (), ()), [0])
 SEEN = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (ROW,) * 8)
@@ -101,3 +103,48 @@ def test_a_mistake_of_any_chosen_family_is_covered_once() -> None:
     memberships: list[list[set[int]]] = [[{0}, {1}, {0, 1}, {2}, set()], [], [{1}]]
     assert counts(covered(memberships, {0, 1})) == (4, 6)
     assert counts(covered(memberships, {1})) == (3, 6) and counts(covered(memberships, set())) == (0, 6)
+
+
+FINDING, DRAWN = (
+    1666,
+    66_000,
+)  # pictures that a fault of 0.03% took to be found (reproduce/LOG.md); free draws
+HOLDS, MODES, STAYS = 1e-4 / 0.9 / 0.135, ((0.1, 0.9), (0.9, 0.05)), 0.9  # the rate is 1e-4
+RATE = HOLDS * sum(share * fails for share, fails in MODES) * STAYS
+
+
+def rare_family(seed: int, modes: tuple[tuple[float, float], ...]) -> tuple[Interval, int]:
+    """The stated interval of a family whose conditions few scenes meet, and the pictures that took.
+
+    Of the scenes under the conditions a share of each mode fails with its own chance.
+    """
+    rng = np.random.default_rng(seed)
+    places = np.cumsum(rng.geometric(HOLDS, FEW))
+    n = int(np.sum(places <= DRAWN))
+    sought = Sought(((0, SCENE),) * n, int(places[-1]) if n == FEW else DRAWN, is_full=n == FEW)
+    chances = np.array([fails for _, fails in modes])
+    fails = rng.random(n) < rng.choice(chances, n, p=[share for share, _ in modes])
+    failing = np.flatnonzero(fails).tolist()
+    failures = tuple((FACTS, Examined(k, (), (), (), (), ()), [0]) for k in failing)
+    rows = [replace(asked_again(bool(rng.random() < STAYS), 0.95), scene=k) for k in failing]
+    held_out = HeldOut(BACK, tuple(fails.astype(float)), (0.0,) * 2000, failures, sought=sought)
+    (found,) = findings([held_out], rows, OWNERS, {})
+    return found.rate_interval, n + len(rows)
+
+
+def test_a_rate_of_one_in_ten_thousand_takes_less_than_half_of_the_pictures_of_plain_draws() -> None:
+    """A tenth of the scenes under the conditions fails mostly, the rest seldom: two separate kinds of scenes.
+
+    The interval holds the rate in at least 184 of 200 audits. Plain draws, twice as many pictures as finding and
+    judging the family took, give a wider one. Planted bug: scenes like those that were found judge the family.
+    """
+    stated = [rare_family(seed, MODES) for seed in range(200)]
+    assert sum(low <= RATE <= high for (low, high), _ in stated) >= 184
+    width = np.median([high - low for (low, high), _ in stated])
+    pictures = 2 * (FINDING + max(n for _, n in stated))
+    plain = [
+        clopper_pearson(int(k), pictures) for k in np.random.default_rng(1).binomial(pictures, RATE, 200)
+    ]
+    assert np.median([high - low for low, high in plain]) > width
+    alike = [rare_family(seed, ((1.0, MODES[0][1]),))[0] for seed in range(200)]
+    assert sum(low <= RATE <= high for low, high in alike) < 184

@@ -114,7 +114,12 @@ def reworded(
             Reworder(item.book, item.asker, ways).reword(each.number, each.family, failures, log)
         assert was_tested or len(item.book.facts) == rendered, "no further picture is made"
         return [
-            replace(each, wordings=wordings_of([row for row in log.values if row.family == each.number]))
+            replace(
+                each,
+                wordings=wordings_of(
+                    [row for row in log.values if row.family == each.number], len(each.stayed)
+                ),
+            )
             for each in found
         ]
 
@@ -182,12 +187,22 @@ def row(scene: int, wording: int, asked: int, stays: int, moved: int = 0) -> Rew
 
 def test_the_share_is_of_all_other_wordings_with_scenes_as_clusters() -> None:
     """Planted bugs: scenes in which nothing could be asked counted; rows as clusters."""
-    found = wordings_of(
-        [row(1, 1, 3, 3), row(2, 1, 1, 0, 1), row(3, 1, 0, 0), row(1, 2, 3, 2), row(2, 2, 1, 0)]
-    )
+    rows = [
+        row(1, 1, 3, 3),
+        row(2, 1, 1, 0, 1),
+        row(3, 1, 0, 0),
+        row(1, 2, 3, 2),
+        row(2, 2, 1, 0),
+        row(3, 2, 0, 0),
+    ]
+    found = wordings_of(rows, 3)
     assert found is not None and (found.stays.count, found.stays.of) == (5, 8) and found.is_moved
     assert found.stays.interval == clustered_interval([5, 0], [6, 2])
-    assert wordings_of([]) is None and wordings_of([row(1, 1, 0, 0)]) is None and wordings_words(None) == ""
+    assert (
+        wordings_of([], 0) is None
+        and wordings_of([row(1, 1, 0, 0)], 1) is None
+        and wordings_words(None) == ""
+    )
 
 
 def test_what_is_said_of_a_share() -> None:
@@ -203,16 +218,24 @@ def test_a_mistake_that_is_made_again_less_surely_does_not_depend_on_the_words()
     """Planted bug: of a model that is just sure enough in the plain words, nearly all mistakes were lost in any others,
     and it was said that they depend on the words."""
     rows = [Reworded(0, scene, 1, 4, 0, 4, again=4) for scene in range(12)]
-    found = wordings_of(rows)
+    found = wordings_of(rows, 12)
     assert found is not None and found.stays.interval.high < MOST and not found.matter
     assert wordings_words(found).startswith("Stays in 48 of 48 other wordings (")
     assert wordings_words(found).endswith(", as surely in 0.")
-    lost = wordings_of([replace(row, again=0) for row in rows])
+    lost = wordings_of([replace(row, again=0) for row in rows], 12)
     assert lost is not None and lost.matter
-    before = wordings_of([replace(rows[0], again=None), *rows[1:]])
+    before = wordings_of([replace(rows[0], again=None), *rows[1:]], 12)
     assert before is not None and before.again is None and before.matter, (
         "an audit of before did not count them"
     )
+
+
+def test_a_wording_that_a_kill_left_half_asked_does_not_count() -> None:
+    """Planted bug: a stopped audit that goes on without wordings stated the share of the rows that were there."""
+    asked = [Reworded(0, scene, wording, 1, 1, 1, again=1) for wording in (1, 2) for scene in range(12)]
+    whole, half = wordings_of(asked, 12), wordings_of(asked[:20], 12)
+    assert whole is not None and half is not None and (whole.stays.of, half.stays.of) == (24, 12)
+    assert wordings_of(asked[:11], 12) is None
 
 
 def test_more_wordings_are_added_to_those_that_were_tried(tmp_path: Path) -> None:
