@@ -4,10 +4,12 @@ from __future__ import annotations
 
 
 def percent(value: float) -> str:
-    """A share in percent: 0.1234 gives "12.3%"; two digits below 1%, and just "< 0.01%" below that."""
+    """A share in percent: 0.1234 gives "12.3%"; two digits below 1%, just "< 0.01%" below that, and "0%", "100%"."""
+    if value in (0, 1):
+        return whole_percent(value)
     if 0 < value < 0.0001:
         return "< 0.01%"
-    if value == 0 or value >= 0.01:
+    if value >= 0.01:
         return f"{value:.1%}"
     return f"{value * 100:.2g}%"
 

@@ -21,7 +21,7 @@ from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.percent import percent, percent_interval, whole_percent
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
@@ -188,7 +188,7 @@ def _percents(share: Proportion) -> str:
 def survival_words(finding: Finding) -> list[str]:
     """What becomes of the mistakes of a few failing scenes when the scene is changed."""
     return [
-        f"{percent(share)} of the mistakes in {counted(n, 'scene')} stay {CHANGES[name]}"
+        f"{whole_percent(share)} of the mistakes in {counted(n, 'scene')} stay {CHANGES[name]}"
         for name, (share, n) in finding.survives.items()
     ]
 

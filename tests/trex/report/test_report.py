@@ -202,7 +202,7 @@ KINDS = {
     ),
     "probabilities": (
         ["target.kind=probabilities", "answer=[]", "target.probabilities={3 = 1.0}"],
-        "gives 3: 100.0%",
+        "gives 3: 100%",
     ),
 }
 
@@ -300,7 +300,7 @@ def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
 
 def test_percent_keeps_what_matters() -> None:
     shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
-    assert shown == ["0.0%", "100.0%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
+    assert shown == ["0%", "100%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
 
 
 def test_rolling_mean_matches_the_plain_sum() -> None:

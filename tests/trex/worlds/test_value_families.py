@@ -83,7 +83,7 @@ def test_planted_faults_are_stated_with_all_their_conditions_and_no_other() -> N
     assert right >= 16
     (thin,) = families(0, FAULTS["tilted and thin"][0])
     assert thin.words == "The model is wrong where tilt is above 15 and ink is thin."
-    assert "where this holds, the model does so in 100.0%" in thin.evidence
+    assert "where this holds, the model does so in 100%" in thin.evidence
 
 
 @pytest.mark.parametrize("level", [LEVEL, FREE])
