@@ -215,7 +215,7 @@ class Family:
         n = self.size
         every = "it" if n == 1 else f"all {n}"
         if self.is_established:
-            return f"This holds in {every}, far more often than in random scenes."
+            return f"Its conditions hold in {every}, far more often than in random scenes."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
         where = " and ".join(
             [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]

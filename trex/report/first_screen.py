@@ -134,7 +134,12 @@ def _evidence(
         return []
     first, families = traced[0], results.families
     n = len(results.found)
-    texts = [f"It does so in {first.size} of the {n} {first.noun.many}."] if first.size < n else []
+    shows = "shows" if first.size == 1 else "show"
+    texts = (
+        [f"{first.size} of the {n} {first.noun.many} {shows} the mistake named first."]
+        if first.size < n
+        else []
+    )
     texts.append(first.evidence)
     if first.often:
         texts.append(_often(*first.often, first.size))

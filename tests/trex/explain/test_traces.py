@@ -95,10 +95,13 @@ def test_a_family_that_does_not_hold_all_scenes_says_how_many(done: Run) -> None
         first_screen(done.manifest, each, done.path, done.holds, traces, explained).evidence
         for each in (done.results, results)
     ]
-    n, said = len(done.results.found), [[w for w in each if w.startswith("It does so in")] for each in given]
+    n, said = (
+        len(done.results.found),
+        [[w for w in each if w.endswith("show the mistake named first.")] for each in given],
+    )
     assert said == [
         [] if first.size == n else said[0],
-        [f"It does so in {first.size - 1} of the {n} scenes."],
+        [f"{first.size - 1} of the {n} scenes show the mistake named first."],
     ]
 
 
