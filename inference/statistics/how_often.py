@@ -60,11 +60,11 @@ class SampledRate(Proportion):
 
     @property
     def counted(self) -> str:
-        """ "7 hits among 64 chosen of 1,000"; "7 of 64" if all that there were are counted."""
+        """ "7 hits among 64 of 1,000, weighted"; "7 of 64" if all that there were are counted."""
         if self.of == self.bank:
             return super().counted
         hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
-        return f"{hits} among {self.of} chosen of {self.bank:,}"
+        return f"{hits} among {self.of} of {self.bank:,}, weighted"
 
 
 @dataclass(frozen=True)
