@@ -210,17 +210,21 @@ def _text(done: ExplainedHits) -> str:
     from trex.explain.saliency_agreement import agreements
     from trex.explain.stored import FOLDER
 
-    lines = [line for n, e in enumerate(done.explanations, start=1) for line in (*_scene(n, e), "")]
+    lines = [
+        line
+        for n, e in enumerate(done.explanations, start=1)
+        for line in (*_scene(n, e, done.traces.misread(e.scene)), "")
+    ]
     lines += [agreement.sentence() for agreement in agreements(done.explanations)]
     return "\n".join([*lines, f"explanations: {done.folder / FOLDER}"])
 
 
-def _scene(number: int, explanation: Explanation) -> list[str]:
+def _scene(number: int, explanation: Explanation, misread: tuple[int, ...]) -> list[str]:
     from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 
     answer, confidence = explanation.control.score.answer, percent(explanation.control.recorded)
     head = f"Scene {number} ({explanation.picture}): model {answer}, truth {explanation.truth}, confidence {confidence}"
-    lines = [head, *(f"  {sentence}" for sentence in sentences(explanation))]
+    lines = [head, *(f"  {sentence}" for sentence in sentences(explanation, misread))]
     lines += effect_table(explanation, explanation.removals, "").text("    ")
     if explanation.edits is not None:
         strongest = sorted(explanation.edits, key=lambda effect: effect.change)[:SHOWN_EDITS]

@@ -258,13 +258,13 @@ def _page(explained: PictureExplained, picture: OfficialPicture, pictures: Seque
         _shot(jpeg_url(picture.pixels), explained.official),
         _shot(jpeg_url(marked), explained.again),
         *(
-            _shot(jpeg_url(item.pixels), removal, is_responsible=i in explained.blame.parts)
+            _shot(jpeg_url(item.pixels), removal, mark="responsible" if i in explained.blame.parts else "")
             for i, (item, removal) in enumerate(zip(pictures[1:], explained.removals, strict=True))
         ),
     ]
     return page("picture.html", {"made": explained, "shots": shots})
 
 
-def _shot(image: str, answer: PictureAnswer, *, is_responsible: bool = False) -> Shot:
+def _shot(image: str, answer: PictureAnswer, *, mark: str = "") -> Shot:
     caption = f"{answer.answer} · {answer.probability:.3f}; truth {answer.truth}"
-    return Shot(image, answer.words, caption, f"{answer.words}: {caption}", is_responsible)
+    return Shot(image, answer.words, caption, f"{answer.words}: {caption}", mark)

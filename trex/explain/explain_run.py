@@ -13,7 +13,7 @@ from trex.explain.explanation import Explanation
 from trex.explain.options import ExplainOptions
 from trex.explain.scene_scores import CACHE, open_scores
 from trex.explain.stored import CODEC, FOLDER, explanation_path, read_explanation
-from trex.explain.traces import to_trace, trace_hits
+from trex.explain.traces import NOT_TRACED, Traces, to_trace, trace_hits
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.progress import Progress
 from trex.foundation.words import counted
@@ -26,10 +26,11 @@ from trex.worlds.world import OpenWorld
 
 @dataclass(frozen=True)
 class ExplainedHits:
-    """The explained hits of a run, most confident first."""
+    """The explained hits of a run, most confident first; and what is traced of them, once it is."""
 
     folder: Path
     explanations: tuple[Explanation, ...]
+    traces: Traces = NOT_TRACED
 
     @property
     def is_exact(self) -> bool:

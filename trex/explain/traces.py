@@ -25,7 +25,7 @@ from trex.runs.manifest import Manifest
 from trex.runs.pictures import read_picture
 from trex.scenes.graph import facts_of
 from trex.scenes.misreading import Answered, Misreading
-from trex.scenes.scene import Scene, scene_id
+from trex.scenes.scene import ATTRIBUTES, Scene, scene_id
 from trex.search.engine import open_bank
 from trex.search.hit import Hit
 from trex.search.results import Results
@@ -68,12 +68,22 @@ class Traces:
     hits: Mapping[str, TracedDraw]
     others: Mapping[str, TracedDraw]
 
+    def misread(self, scene: Scene) -> tuple[int, ...]:
+        """The objects of a hit's scene of which the model reads an attribute wrongly; none if it was not traced.
+
+        Not those that it misses or counts twice: without them it need not be right.
+        """
+        row = self.hits.get(scene_id(scene))
+        failures = row.failures if row else ()
+        return tuple(failure.unit for failure in failures if failure.symptom.what in ATTRIBUTES)
+
     @property
     def closed(self) -> str:
         """Why the model could not be asked other questions; "" if it could, or if nothing was traced."""
         return next((row.closed for row in self.hits.values() if row.closed), "")
 
 
+NOT_TRACED = Traces({}, {})
 CODEC = Codec(TracedDraw)
 
 

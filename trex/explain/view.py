@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from trex.explain.compared import Compared
-from trex.explain.explanation import Effect, Explanation
+from trex.explain.explanation import Effect, Explanation, Score
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 from trex.foundation.percent import percent
@@ -32,7 +32,7 @@ class Shot:
     title: str
     caption: str
     words: str
-    is_responsible: bool = False
+    mark: str = ""  # "responsible", or "misread": of an object without which the model is right
     large: str = ""  # data URI of the same scene at another look, "" if there is none
     note: str = ""  # the model's answer there
 
@@ -51,17 +51,23 @@ class ExplanationView:
 
 
 def make_explanation_view(
-    folder: RunFolder, explanation: Explanation, look: EnlargedLook | None = None
+    folder: RunFolder,
+    explanation: Explanation,
+    look: EnlargedLook | None = None,
+    misread: Collection[int] = (),
 ) -> ExplanationView:
-    """The view of an explained scene; RunError if one of its pictures is missing or damaged."""
+    """The view of an explained scene, of which the model is known to have `misread` these objects.
+
+    RunError if one of its pictures is missing or damaged.
+    """
     edits = sorted(explanation.edits or (), key=lambda effect: effect.change)
     tables = (
         effect_table(explanation, explanation.removals, "Each object left out"),
         effect_table(explanation, edits, "Each attribute changed"),
     )
     return ExplanationView(
-        sentences=sentences(explanation),
-        shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation)),
+        sentences=sentences(explanation, misread),
+        shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation, misread)),
         maps=tuple(_map_shots(folder, explanation)),
         tables=tuple(table for table in tables if table.rows),
         is_exact=explanation.control.is_exact,
@@ -75,7 +81,7 @@ def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | 
     return Shot(
         jpeg_url(outlined(*read_picture(folder, score.picture), explanation.blame.parts)),
         "nothing left out",
-        f"says {score.answer} · target {percent(score.confidence)}",
+        _sure(folder, score),
         f"The found scene; confidence {percent(score.confidence)}"
         + ("; each object responsible has a red outline" if explanation.blame.parts else ""),
         large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame.parts)),
@@ -83,7 +89,7 @@ def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | 
     )
 
 
-def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
+def _removal_shots(folder: RunFolder, explanation: Explanation, misread: Collection[int]) -> list[Shot]:
     shots = []
     for index, effect in enumerate(explanation.removals):
         name, score = object_words(explanation.scene, index), effect.score
@@ -91,12 +97,33 @@ def _removal_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
             Shot(
                 jpeg_url(read_picture(folder, score.picture)[0]),
                 f"without {name}",
-                f"says {score.answer} · target {percent(score.confidence)} ({points(effect.change)})",
+                f"{_sure(folder, score)} ({points(effect.change)})",
                 f"Without the {name}: answer {score.answer}, confidence {percent(score.confidence)}",
-                index in explanation.blame.parts,
+                _mark(index, explanation, misread),
             )
         )
     return shots
+
+
+def _mark(index: int, explanation: Explanation, misread: Collection[int]) -> str:
+    if index not in explanation.blame.parts:
+        return ""
+    return "misread" if index in misread else "responsible"
+
+
+def _sure(folder: RunFolder, score: Score) -> str:
+    """What the model says to a picture, and how sure it is of the answer that was asked for.
+
+    The "target" is named only if it is no single answer.
+    """
+    query = folder.manifest.query
+    sure = query.target.declared.is_sure and len(query.answer) == 1
+    said = (
+        f"{percent(score.confidence)} for {query.answer[0]}"
+        if sure
+        else f"target {percent(score.confidence)}"
+    )
+    return f"says {score.answer} · {said}"
 
 
 def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from trex.explain.compared import Compared, compared_words
@@ -47,8 +47,26 @@ class Before(NamedTuple):
     by: Compared
 
 
-def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, answer_without: str = "") -> str:
-    """Which object is responsible and why; `answer_without` is the answer without all jointly blamed objects."""
+def blame_sentence(
+    blame: Blame,
+    removed: Sequence[Removed],
+    before: Before,
+    answer_without: str = "",
+    misread: Collection[int] = (),
+) -> str:
+    """Which object is responsible and why; `answer_without` is the answer without all jointly blamed objects.
+
+    Without the object that the model misreads it is bound to be right. Such objects, `misread`, are therefore said by
+    themselves, and another one is responsible.
+    """
+    itself = [i for i in blame.parts if i in misread]
+    if itself and blame.how in ("alone", "either"):
+        others = tuple(i for i in blame.parts if i not in misread)
+        said = _without_misread(itself, removed, before, is_only=not others)
+        if not others:
+            return said
+        first = blame_sentence(Blame("either" if len(others) > 1 else "alone", others), removed, before)
+        return f"{first} {said}"
     named = [f"the {removed[i].name} (object {i})" for i in blame.parts]
     texts = [points(removed[i].change) for i in blame.parts]
     does = DOES_WITHOUT[before.by]
@@ -86,6 +104,18 @@ def blame_sentence(blame: Blame, removed: Sequence[Removed], before: Before, ans
     return f"No object matters: no removal lowers the confidence by {percent(NOTICEABLE)} or more."
 
 
+def _without_misread(
+    parts: Sequence[int], removed: Sequence[Removed], before: Before, *, is_only: bool
+) -> str:
+    """That leaving out a misread object itself is a flip, which says little of the cause."""
+    names = " or ".join(f"the misread {removed[i].name} (object {i})" for i in parts)
+    does = f"{DOES_WITHOUT[before.by]}{'' if is_only else ' too'}"
+    change = f"(confidence {_listed([points(removed[i].change) for i in parts])})"
+    if is_only:
+        return f"No other object is responsible: only leaving out {names} itself {does} {change}."
+    return f"Leaving out {names} itself {does} {change}."
+
+
 def _alone(answer: str, before: Before) -> str:
     """What becomes of the answer without the one object responsible."""
     if before.by == "level set":
@@ -117,15 +147,15 @@ def _strongest(removed: Sequence[Removed]) -> str:
     )
 
 
-def sentence(explanation: Explanation) -> str:
-    """One sentence: the objects responsible in an explained scene."""
+def sentence(explanation: Explanation, misread: Collection[int] = ()) -> str:
+    """The objects responsible in an explained scene, and what becomes of it without the `misread` ones."""
     removed = [
         Removed(object_words(explanation.scene, i), effect.change, effect.score.answer, effect.truth)
         for i, effect in enumerate(explanation.removals)
     ]
     joint = explanation.joint_removals
     before = Before(explanation.control.score.answer, explanation.compared)
-    return blame_sentence(explanation.blame, removed, before, joint[0].score.answer if joint else "")
+    return blame_sentence(explanation.blame, removed, before, joint[0].score.answer if joint else "", misread)
 
 
 def stability_sentences(explanation: Explanation) -> tuple[str, ...]:
@@ -174,9 +204,9 @@ def _right(item: ObjectReplicates | JointReplicates, every: Replicates) -> str:
     return f"; the model is right there in {item.right} of {n}, and in {every.right} of {n} with everything in place"
 
 
-def sentences(explanation: Explanation) -> tuple[str, ...]:
+def sentences(explanation: Explanation, misread: Collection[int] = ()) -> tuple[str, ...]:
     """The explanation in sentences; the last one is about the control."""
-    texts = [sentence(explanation), *stability_sentences(explanation)]
+    texts = [sentence(explanation, misread), *stability_sentences(explanation)]
     if explanation.nuisances and explanation.nuisances.skipped:
         skipped = counted(explanation.nuisances.skipped, "draw")
         texts.append(f"{skipped} of cameras and lights hid an object and were left out.")

@@ -121,7 +121,10 @@ class ReportContext:
         """The explanation of a hit as the page shows it; None without one."""
         name = hit.record.picture
         known = self.explanations.get(name)
-        return make_explanation_view(self.folder, known, self.looks.get(name)) if known else None
+        if known is None:
+            return None
+        misread = self.traces.misread(hit.record.scene)
+        return make_explanation_view(self.folder, known, self.looks.get(name), misread)
 
     def family(self, place: int) -> Family | None:
         """The family of the hit at this place, None if it is in none."""

@@ -77,7 +77,7 @@ def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int
         assert is_complete(explanation, options, is_torn=False)
         assert not is_complete(explanation, options, is_torn=True)  # its flips are those of another target
         assert "red outline" in view.shots[0].words
-        marked = [k - 1 for k, shot in enumerate(view.shots) if shot.is_responsible]
+        marked = [k - 1 for k, shot in enumerate(view.shots) if shot.mark]
         assert tuple(marked) == causes
         assert view.sentences[0] == sentence(explanation)
         stability = stability_sentences(explanation)

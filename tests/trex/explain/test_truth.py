@@ -92,6 +92,11 @@ def cylinders_too(cubes: int, spheres: int, cylinders: int) -> int:
     return cubes + cylinders
 
 
+def both_needed(cubes: int, spheres: int, cylinders: int) -> int:
+    """A cylinder beside a sphere is taken for a cube."""
+    return cubes + (spheres > 0 and cylinders > 0)
+
+
 def at_most_two(cubes: int, spheres: int, cylinders: int) -> int:
     """One cube is never seen."""
     return min(cubes, 2)
@@ -270,6 +275,28 @@ def old_text(explanation: Explanation) -> str:
     return json.dumps(data)
 
 
+def test_the_misread_object_itself_is_not_called_responsible(tmp_path: Path) -> None:
+    """A sphere and a cylinder each add one cube: the model is right without the sphere, and without the cylinder."""
+    scene = scene_of("cube", "sphere", "cylinder")
+    with coded_run(tmp_path, Counts(as_one_more), overrides=["answer=2", "scene.revoke=[]"]) as scores:
+        found_one = explain_scene(scores, found(scores, scene), REMOVALS, None)
+        view = make_explanation_view(scores.folder, found_one, misread=(1,))
+        assert [shot.mark for shot in view.shots] == ["", "", "misread", ""]
+        assert view.shots[0].caption.startswith("says 2 · 97") and view.shots[0].caption.endswith("% for 2")
+        only = sentence(found_one, misread=(1,))
+        assert only.startswith("No other object is responsible: only leaving out the misread ")
+        assert "(object 1) itself makes the model right" in only
+        assert sentence(found_one, misread=(0,)) == sentence(found_one), "what no removal is blamed for"
+    either = made_of(tmp_path / "either", both_needed, scene, "2")
+    assert either.blame.how == "either" and set(either.blame.parts) == {1, 2}
+    text = sentence(either, misread=(2,))
+    assert "(object 1) is responsible: without it the answer is 1, which is right" in text
+    assert "Leaving out the misread" in text and "(object 2) itself makes the model right too" in text
+    assert "is responsible" not in sentence(either, misread=(1, 2)).replace(
+        "No other object is responsible", ""
+    )
+
+
 def test_an_older_file_is_read_and_judged_by_the_truth(tmp_path: Path) -> None:
     scene = scene_of("cube", "sphere", "cylinder")
     with coded_run(tmp_path, Counts(as_one_more), overrides=["answer=2", "scene.revoke=[]"]) as scores:
@@ -281,7 +308,7 @@ def test_an_older_file_is_read_and_judged_by_the_truth(tmp_path: Path) -> None:
         assert read is not None and read == explanation
         assert is_complete(read, REMOVALS, is_torn=False), "nothing has to be rendered for it"
         view = make_explanation_view(scores.folder, read)
-        assert view.by == "truth" and [shot.is_responsible for shot in view.shots] == [
+        assert view.by == "truth" and [bool(shot.mark) for shot in view.shots] == [
             False,
             False,
             True,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from trex.explain.changes import ChangedHit, explain_changes
 from trex.explain.explain_run import ExplainedHits, explain
 from trex.explain.options import ExplainOptions
 from trex.explain.run_families import describe
+from trex.explain.traces import read_traces
 from trex.finding.conclude import conclude_run
 from trex.finding.examine import render_large, with_hint
 from trex.foundation.errors import TrexError
@@ -40,6 +42,7 @@ def explain_with_report(
         else:
             done = explain(folder, options, display.show, opened)
             describe(folder, run_draws(folder), display.show)
+            done = replace(done, traces=read_traces(folder))
             if large:
                 _render_large(folder, options, display, hint)
         return done, conclude_run(folder, run_draws(folder)).report
