@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.findings import more_than_elsewhere
+from trex.auditing.judging.findings import more_than_elsewhere
 from trex.bank.bank import BATCH, check_number
 from trex.explain.run_families import explained_results
 from trex.explain.traces import traced

@@ -24,8 +24,8 @@ from benchmarks.auditing.trees import Bools, Slice, members, mistaken, p_value, 
 from tests.trex.auditing.in_memory import Swept
 from tests.trex.auditing.planted_models import Book
 from trex.auditing.audit import Grouped, examined_scenes, grouped_scenes
-from trex.auditing.findings import counted_in, covered, findings, significant
-from trex.auditing.membership import memberships_of, situations
+from trex.auditing.judging.findings import counted_in, covered, findings, significant
+from trex.auditing.judging.membership import memberships_of, situations
 from trex.auditing.records import EXAMINED, REMEDY, SETTINGS, TESTED, Examined
 from trex.auditing.work import FRESH, SWEPT, TESTS, Here, Opened, Work
 from trex.bank.named import bank_world

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.trex.auditing.in_memory import Row, Swept
 from trex.auditing.examine import Asker
-from trex.auditing.findings import more_than_elsewhere
+from trex.auditing.judging.findings import more_than_elsewhere
 from trex.inference.statistics.discoveries import discoveries
 from trex.scenes.conditions import (
     object_conditions,

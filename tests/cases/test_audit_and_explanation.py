@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.trex.auditing.in_memory import FEW, Row, scenes
-from tests.trex.auditing.test_findings import asked_again
-from tests.trex.auditing.test_whole_sentence import (
+from tests.trex.auditing.judging.test_findings import asked_again
+from tests.trex.auditing.judging.test_whole_sentence import (
     MADE,
     REST,
     cube,
@@ -25,8 +25,8 @@ from tests.trex.auditing.test_whole_sentence import (
 from tests.trex.explain.test_truth import REMOVALS, Counts, as_one_more, made_of, scene_of
 from tests.worlds.explained_worlds import ALL_BUT_SALIENCY, coded_run, found
 from trex.auditing.compare import Other, beside
-from trex.auditing.findings import Finding, findings, in_held_out
-from trex.auditing.membership import Membership, memberships_of, situations
+from trex.auditing.judging.findings import Finding, findings, in_held_out
+from trex.auditing.judging.membership import Membership, memberships_of, situations
 from trex.auditing.records import Examined, Mistake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.explain.explain_scene import explain_scene

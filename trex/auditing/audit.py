@@ -12,9 +12,10 @@ from typing import TypeVar
 from trex.auditing.by_kind import LookedFor, Row, by_question, looked_for
 from trex.auditing.compare import Fresh, in_fresh_scenes
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
+from trex.auditing.judging.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
+from trex.auditing.judging.membership import ExaminedScene, memberships_of, situations
+from trex.auditing.judging.reword import wordings_of
 from trex.auditing.leads import Hint, hints
-from trex.auditing.membership import ExaminedScene, memberships_of, situations
 from trex.auditing.probe import probe_shares
 from trex.auditing.rare.steps import families_of, judges_of
 from trex.auditing.records import (
@@ -30,7 +31,6 @@ from trex.auditing.records import (
     check_same,
     read_settings,
 )
-from trex.auditing.reword import wordings_of
 from trex.auditing.work import (
     FRESH_SIZE,
     MANIFEST,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trex.auditing.findings import FALSE_SHARE
-from trex.auditing.membership import failures_of
+from trex.auditing.judging.findings import FALSE_SHARE
+from trex.auditing.judging.membership import failures_of
 from trex.auditing.records import Answer, Examined
 from trex.families.symptom import PHANTOM, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError

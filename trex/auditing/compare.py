@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex.auditing.examine import Asker
-from trex.auditing.findings import (
+from trex.auditing.judging.findings import (
     Finding,
     counted_in,
     covered,
@@ -15,7 +15,7 @@ from trex.auditing.findings import (
     share_words,
     significant,
 )
-from trex.auditing.membership import ExaminedScene, Memberships, memberships_of
+from trex.auditing.judging.membership import ExaminedScene, Memberships, memberships_of
 from trex.auditing.records import EXAMINED, REMEDY, Examined, Settings, read_settings
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import discover

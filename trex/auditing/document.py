@@ -12,11 +12,11 @@ from pydantic import Field, StringConstraints
 from trex.auditing.audit import Audit
 from trex.auditing.by_kind import not_found_words
 from trex.auditing.compare import Beside, Fresh
-from trex.auditing.confirm import deciding_scene
-from trex.auditing.findings import Finding, rate_words, share_words
+from trex.auditing.judging.confirm import deciding_scene
+from trex.auditing.judging.findings import Finding, rate_words, share_words
+from trex.auditing.judging.reword import Wordings
 from trex.auditing.leads import Lead
 from trex.auditing.records import REMEDY, Tested
-from trex.auditing.reword import Wordings
 from trex.auditing.side_by_side import SideBySide, document_of
 from trex.auditing.work import MANIFEST, PICTURES
 from trex.foundation.codec import Codec

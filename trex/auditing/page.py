@@ -10,13 +10,13 @@ from typing import NamedTuple
 from trex.auditing.audit import Audit
 from trex.auditing.by_kind import NotFound, Row, not_found_words
 from trex.auditing.compare import Beside, agreement_words, beside_words
-from trex.auditing.confirm import deciding_scene
 from trex.auditing.document import document, write_failures
-from trex.auditing.findings import Finding, holds_words, share_words
+from trex.auditing.judging.confirm import deciding_scene
+from trex.auditing.judging.findings import Finding, holds_words, share_words
+from trex.auditing.judging.membership import failures_of
+from trex.auditing.judging.reword import wordings_words
 from trex.auditing.leads import Lead, leads_words, searched_words
-from trex.auditing.membership import failures_of
 from trex.auditing.records import Flip, Tested
-from trex.auditing.reword import wordings_words
 from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined

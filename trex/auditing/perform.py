@@ -11,10 +11,11 @@ from pathlib import Path
 from trex.auditing.audit import Audit, audit, begun_only
 from trex.auditing.by_kind import LookedFor, not_found_words
 from trex.auditing.compare import Beside, beside, beside_words, read_other
-from trex.auditing.confirm import SHOWN, TRIED
 from trex.auditing.document import cases, document
 from trex.auditing.examine import is_of
-from trex.auditing.findings import Finding, rate_words
+from trex.auditing.judging.confirm import SHOWN, TRIED
+from trex.auditing.judging.findings import Finding, rate_words
+from trex.auditing.judging.reword import wordings_words
 from trex.auditing.leads import Lead, leads_words, write_leads
 from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
@@ -22,7 +23,6 @@ from trex.auditing.probe import CHANGES
 from trex.auditing.rare.choice import DRAWN
 from trex.auditing.rare.steps import SOUGHT_IN
 from trex.auditing.records import Settings, read_settings
-from trex.auditing.reword import wordings_words
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, Crew, Work
 from trex.bank.named import bank_world, world_query

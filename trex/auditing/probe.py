@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from trex.auditing.examine import PROBING, Asker
-from trex.auditing.membership import ExaminedScene
+from trex.auditing.judging.membership import ExaminedScene
 from trex.auditing.options import MAX_PROBED
 from trex.auditing.records import Probed
 from trex.families.family import Family, fresh_members

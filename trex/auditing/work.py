@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
-from trex.auditing.confirm import Confirmer, Failing
 from trex.auditing.examine import Asker
+from trex.auditing.judging.confirm import Confirmer, Failing
+from trex.auditing.judging.reword import Reworder
 from trex.auditing.probe import Prober
 from trex.auditing.records import (
     EXAMINED,
@@ -28,7 +29,6 @@ from trex.auditing.records import (
     Settings,
     Tested,
 )
-from trex.auditing.reword import Reworder
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.families.family import Family

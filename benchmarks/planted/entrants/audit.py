@@ -11,8 +11,8 @@ from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.through_trex import Asked, rendering
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.world import OBJECTS
-from trex.auditing.findings import Finding
-from trex.auditing.sought import FEW
+from trex.auditing.judging.findings import Finding
+from trex.auditing.judging.sought import FEW
 
 SWEPT = 0.22  # of the budget, random scenes that make rules, and as many that judge them
 RARE = 0.18  # of the budget, scenes with rare combinations, and as many changed copies of those that failed

@@ -11,7 +11,7 @@ from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.looking import Looked, look
 from benchmarks.planted.referee import Referee
 from benchmarks.planted.world import COLUMNS, Known, table_of
-from trex.auditing.findings import more_than_elsewhere
+from trex.auditing.judging.findings import more_than_elsewhere
 from trex.inference.statistics.discoveries import discoveries
 from trex.scenes.conditions import Bools
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.trex.auditing.planted_models import Book, Planted, View
-from trex.auditing.confirm import Confirmer
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, HeldOut, covered, findings, in_held_out
-from trex.auditing.membership import memberships_of, situations
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, HeldOut, covered, findings, in_held_out
+from trex.auditing.judging.membership import memberships_of, situations
 from trex.auditing.records import TESTED, Examined
 from trex.families.discover import discover
 from trex.families.family import Family

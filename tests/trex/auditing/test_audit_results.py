@@ -16,7 +16,7 @@ from tests.running.junit_files import check_valid
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.document import FAILURES, Failure, opened_failure, read_failures
-from trex.auditing.reword import wordings_words
+from trex.auditing.judging.reword import wordings_words
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Program, execute

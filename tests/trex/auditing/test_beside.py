@@ -21,7 +21,7 @@ from tests.trex.auditing.planted_models import (
 from trex.auditing.audit import Audit
 from trex.auditing.compare import SAME, Beside, Other, beside, read_other
 from trex.auditing.document import _family as stored_family
-from trex.auditing.findings import Finding, share_words
+from trex.auditing.judging.findings import Finding, share_words
 from trex.auditing.page import write_beside
 from trex.auditing.records import EXAMINED, SETTINGS, Settings
 from trex.auditing.side_by_side import CODEC, SideBySide, StoredAudit, read_findings, side_by_side

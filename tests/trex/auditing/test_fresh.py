@@ -15,7 +15,7 @@ from tests.trex.auditing.planted_models import View, as_it_is, small_things_at_t
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.compare import Fresh, agreement, in_fresh_scenes
-from trex.auditing.membership import memberships_of, situations
+from trex.auditing.judging.membership import memberships_of, situations
 from trex.families.discover import discover
 from trex.families.family import Family
 from trex.scenes.conditions import FAR

@@ -19,7 +19,7 @@ from tests.trex.auditing.planted_models import (
     left_is_right_under_a_low_camera,
     small_things_at_the_back_are_missed,
 )
-from trex.auditing.membership import mistakes_of
+from trex.auditing.judging.membership import mistakes_of
 from trex.auditing.records import Examined, Mistake
 from trex.families.family import Family
 from trex.families.pattern import Pattern

@@ -17,7 +17,7 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from trex.auditing.examine import Asker
-from trex.auditing.membership import ExaminedScene
+from trex.auditing.judging.membership import ExaminedScene
 from trex.auditing.probe import CHANGES, Prober, probe_shares
 from trex.auditing.records import PROBED, Probed
 from trex.families.discover import conditions_of

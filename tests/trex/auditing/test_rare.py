@@ -11,15 +11,15 @@ import pytest
 
 from tests.trex.auditing.in_memory import FEW as SWEPT
 from tests.trex.auditing.in_memory import scenes, swept
+from tests.trex.auditing.judging.test_findings import ROW, asked_again
 from tests.trex.auditing.planted_models import small_things_at_the_back_are_missed
-from tests.trex.auditing.test_findings import ROW, asked_again
 from tests.trex.auditing.test_probe import BACK, SMALL
-from trex.auditing.findings import HeldOut, counted_in, findings, holds_words, in_held_out
-from trex.auditing.membership import situations
+from trex.auditing.judging.findings import HeldOut, counted_in, findings, holds_words, in_held_out
+from trex.auditing.judging.membership import situations
+from trex.auditing.judging.sought import FEW, Sought, inverse_interval, sought_members
 from trex.auditing.rare import copies as copies_module
 from trex.auditing.rare.choice import chosen_scenes, rare_first
 from trex.auditing.rare.copies import COPIES, ROUND, SCENES, Copies, is_held, unheld
-from trex.auditing.sought import FEW, Sought, inverse_interval, sought_members
 from trex.families.discover import Situation, conditions_of, of_truth
 from trex.families.family import Family
 from trex.families.pattern import Pattern

@@ -9,12 +9,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from trex.auditing.findings import Judges, counted_in
-from trex.auditing.membership import ExaminedScene, situations
+from trex.auditing.judging.findings import Judges, counted_in
+from trex.auditing.judging.membership import ExaminedScene, situations
+from trex.auditing.judging.sought import FEW, Member, Sought, sought_members
 from trex.auditing.rare.choice import CROWDED, chosen_scenes
 from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.records import EXAMINED, REMEDY, Examined
-from trex.auditing.sought import FEW, Member, Sought, sought_members
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
 from trex.bank.bank import BATCH
 from trex.families.discover import discover, most_first

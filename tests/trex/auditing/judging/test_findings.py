@@ -10,9 +10,9 @@ import pytest
 
 from tests.trex.auditing.test_by_kind import FACTS, SCENE, counts
 from tests.trex.auditing.test_probe import BACK, SMALL
-from trex.auditing.findings import HeldOut, covered, findings, in_held_out, significant
+from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
+from trex.auditing.judging.sought import FEW, Sought
 from trex.auditing.records import Examined, Tested, Variants
-from trex.auditing.sought import FEW, Sought
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson

@@ -17,8 +17,15 @@ from tests.trex.auditing.planted_models import (
     as_it_is,
     hidden_metal_cylinders_are_cubes,
 )
-from trex.auditing.confirm import NEIGHBORS, NOISES, TRIED, change_words, single_changes, smallest_flip
 from trex.auditing.examine import Asker
+from trex.auditing.judging.confirm import (
+    NEIGHBORS,
+    NOISES,
+    TRIED,
+    change_words,
+    single_changes,
+    smallest_flip,
+)
 from trex.auditing.records import Flip
 from trex.scenes.edits import Edit
 from trex.scenes.graph import Facts, facts_of

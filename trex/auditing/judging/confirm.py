@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from trex.auditing.examine import NUISANCES, Asker
-from trex.auditing.membership import Membership, counts_of, mistakes_of, responsible_words
+from trex.auditing.judging.membership import Membership, counts_of, mistakes_of, responsible_words
 from trex.auditing.records import Examined, Flip, Mistake, Tested, Variants
 from trex.families.family import Family
 from trex.foundation.words import with_article

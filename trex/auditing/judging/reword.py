@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.auditing.confirm import Failing, Wrong, deciding_scene, mistaken
 from trex.auditing.examine import Asker
-from trex.auditing.membership import Membership
+from trex.auditing.judging.confirm import Failing, Wrong, deciding_scene, mistaken
+from trex.auditing.judging.membership import Membership
 from trex.auditing.records import Reworded
 from trex.clevr_models.interface.bound import reads_words
 from trex.clevr_models.interface.question import question_of

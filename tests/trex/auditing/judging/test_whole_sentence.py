@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, judged, scenes, swept
+from tests.trex.auditing.judging.test_findings import asked_again
 from tests.trex.auditing.planted_models import Planted, as_it_is
-from tests.trex.auditing.test_findings import asked_again
-from trex.auditing import findings as module
 from trex.auditing.by_kind import shown_kinds
 from trex.auditing.compare import in_fresh_scenes
-from trex.auditing.confirm import Confirmer
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, findings, in_held_out, more_than_elsewhere
-from trex.auditing.membership import Membership, memberships_of, situations
+from trex.auditing.judging import findings as module
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, findings, in_held_out, more_than_elsewhere
+from trex.auditing.judging.membership import Membership, memberships_of, situations
 from trex.auditing.records import EXAMINED, TESTED, Answer, Examined, Mistake
 from trex.families.discover import discover
 from trex.families.family import Family, clear_value

@@ -21,10 +21,10 @@ from tests.trex.auditing.planted_models import (
     small_things_at_the_back_are_missed,
 )
 from tests.trex.auditing.test_probe import BACK, members, probed
-from trex.auditing.confirm import Confirmer, Wrong, deciding_scene
 from trex.auditing.examine import Asker
-from trex.auditing.findings import in_held_out
-from trex.auditing.membership import Membership, mistakes_of, situations
+from trex.auditing.judging.confirm import Confirmer, Wrong, deciding_scene
+from trex.auditing.judging.findings import in_held_out
+from trex.auditing.judging.membership import Membership, mistakes_of, situations
 from trex.auditing.records import TESTED, Examined, Mistake, Tested, Variants
 from trex.clevr_models.interface.question import Question
 from trex.families.family import Family

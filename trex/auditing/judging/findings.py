@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.auditing.confirm import SHOWN, Failing
-from trex.auditing.membership import ExaminedScene, Memberships, mistakes_of
+from trex.auditing.judging.confirm import SHOWN, Failing
+from trex.auditing.judging.membership import ExaminedScene, Memberships, mistakes_of
+from trex.auditing.judging.reword import Wordings
+from trex.auditing.judging.sought import Sought
 from trex.auditing.records import Tested
-from trex.auditing.reword import Wordings
-from trex.auditing.sought import Sought
 from trex.families.family import Family, clear_value
 from trex.foundation.percent import percent, percent_interval
 from trex.inference.statistics.clustered import clustered_share

@@ -14,8 +14,8 @@ from tests.trex.auditing.in_memory import FEW, Row, Swept, families_of, scenes, 
 from tests.trex.auditing.planted_models import Book, Miscounting, Planted, as_it_is
 from trex.auditing import records
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, findings, in_held_out
-from trex.auditing.membership import memberships_of, situations
+from trex.auditing.judging.findings import Finding, findings, in_held_out
+from trex.auditing.judging.membership import memberships_of, situations
 from trex.auditing.records import Examined, Variants
 from trex.families.discover import conditions_of, discover
 from trex.families.family import Family

@@ -13,12 +13,12 @@ import pytest
 
 from tests.trex.auditing.in_memory import QUESTIONS, Swept, families_of, scenes
 from tests.trex.auditing.planted_models import CAP, Book, Planted, as_it_is
-from trex.auditing.confirm import Confirmer
 from trex.auditing.examine import Asker
-from trex.auditing.findings import Finding, HeldOut, findings, in_held_out
-from trex.auditing.membership import memberships_of, situations
+from trex.auditing.judging.confirm import Confirmer
+from trex.auditing.judging.findings import Finding, HeldOut, findings, in_held_out
+from trex.auditing.judging.membership import memberships_of, situations
+from trex.auditing.judging.reword import MOST, Reworder, Wordings, wordings_of, wordings_words
 from trex.auditing.records import REWORDED, TESTED, Reworded
-from trex.auditing.reword import MOST, Reworder, Wordings, wordings_of, wordings_words
 from trex.clevr_models.fake import FakeModel
 from trex.clevr_models.interface.bound import reads_words
 from trex.clevr_models.interface.question import Question
