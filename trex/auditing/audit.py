@@ -93,9 +93,18 @@ class Audit:
         return tuple(finding for finding in self.findings if finding.is_confirmed)
 
     @property
+    def told(self) -> tuple[Finding, ...]:
+        """The confirmed families that stand by themselves: no two share more than a fifth of their failures."""
+        return tuple(finding for finding in self.confirmed if finding.within is None)
+
+    def within(self, finding: Finding) -> tuple[Finding, ...]:
+        """The confirmed families that are told with this one, as they share more of its failures."""
+        return tuple(each for each in self.confirmed if each.within == finding.number)
+
+    @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        n, rejected = len(self.confirmed), len(self.findings) - len(self.confirmed)
+        n, rejected = len(self.told), len(self.findings) - len(self.confirmed)
         if not self.findings:
             return "No family of confident mistakes was found."
         found = f"{counted(n, 'failure family', 'failure families')} confirmed"

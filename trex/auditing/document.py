@@ -47,6 +47,7 @@ def document(
         if beside is None
         else {"beside": _beside(beside, done.confirmed) | {"findings": document_of(rows)}}
     )
+    words = {finding.number: finding.words for finding in done.findings}
     fresh = {} if done.fresh is None else {"fresh": _fresh(done.fresh, done.confirmed)}
     return {
         "headline": done.headline,
@@ -56,7 +57,11 @@ def document(
         },
         "coverage_held_out": _share(done.coverage),
         **fresh,
-        "families": [_family(finding, done.probes.get(finding.number, {})) for finding in done.findings],
+        "families": [
+            _family(finding, done.probes.get(finding.number, {}))
+            | {"within": None if finding.within is None else words[finding.within]}
+            for finding in done.findings
+        ],
         "questions": [
             {
                 "what": row.what,

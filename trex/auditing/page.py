@@ -35,6 +35,7 @@ from trex.worlds.world import open_renderer
 
 PAGE, BOTH = "report.html", "beside.html"
 FALSE_ALARMS = 0.05  # of all tests of a page together
+MOST = 6  # families that a page shows before it folds the others away
 SHOWN_ROWS = 12  # of the table of questions on the page
 WAYS: Mapping[str, str] = {
     "objects": "with objects moved or redrawn",
@@ -75,7 +76,7 @@ def write_report(
     try:
         cards = {
             finding.number: [_card(row, finding, done, renderer) for row in finding.shown]
-            for finding in done.confirmed
+            for finding in done.told
         }
         write_failures(done, renderer.key)
     finally:
@@ -85,6 +86,7 @@ def write_report(
     )
     values: dict[str, object] = {
         "done": done,
+        "most": MOST,
         "settings": done.settings,
         "cards": cards,
         "survival_words": survival_words,

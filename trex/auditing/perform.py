@@ -105,7 +105,14 @@ class AuditResult:
 
     def __str__(self) -> str:
         """The families, and what was not found, for the terminal."""
-        families = [f"  {' '.join(_sentences(finding))}" for finding in self.done.confirmed]
+        families = [
+            line
+            for finding in self.done.told
+            for line in (
+                f"  {' '.join(_sentences(finding))}",
+                *(f"    Also: {' '.join(_sentences(each))}" for each in self.done.within(finding)),
+            )
+        ]
         compared = [beside_words(self.beside)] if self.beside else []
         lines = [
             self.headline,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,10 +18,12 @@ from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
 from trex.auditing.document import FAILURES, Failure, opened_failure, read_failures
 from trex.auditing.judging.reword import wordings_words
+from trex.auditing.page import write_report
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Program, execute
 from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
 from trex.suite.batch import Batch, read_batches
 from trex.suite.options import SuiteRunOptions
 from trex.suite.run import run_suite
@@ -97,6 +100,33 @@ def test_the_page_the_document_and_the_terminal_tell_of_other_wordings(made: pac
         assert "tays in " in words and words in page and words in str(made)
         assert item["wordings"]["stays"]["of"] == family.wordings.stays.of  # type: ignore[union-attr]
     assert page.count("<dt>In other words</dt>") == len(families)
+
+
+def test_a_family_that_is_told_with_another_has_no_section_of_its_own(
+    made: package.AuditResult, tmp_path: Path
+) -> None:
+    """Seven families fill the page, and one is folded away; with the second told with the first there are six."""
+    folder = Path(shutil.copytree(made.path, tmp_path / "one"))
+    first = made.families[0]
+    rest = [replace(first, number=100 + k, words=f"The model fails {k}.") for k in range(6)]
+    for within in (None, first.number):
+        found = (first, replace(rest[0], within=within), *rest[1:])
+        done = replace(
+            made.done, folder=folder, findings=found, probes={key: {} for key in range(200)}, fresh=None
+        )
+        page, is_told_with = write_report(done, CLEVR).read_text(), within is not None
+        assert page.count('<section class="family"') == 7 - is_told_with
+        assert page.count("<dt>Also</dt><dd>The model fails 0.") == is_told_with
+        assert page.count("1 less harmful family</summary>") == (not is_told_with)
+        assert done.headline.startswith(f"{7 - is_told_with} failure families confirmed")
+        documented = json.loads((folder / "report.json").read_text())["families"]
+        assert [item["within"] for item in documented[:3]] == [
+            None,
+            first.words if is_told_with else None,
+            None,
+        ]
+        told = str(replace(made, done=done))
+        assert told.count("Also: The model fails 0.") == is_told_with and "The model fails 5." in told
 
 
 def test_an_audit_without_other_wordings_has_the_bytes_of_before_and_is_asked_later(

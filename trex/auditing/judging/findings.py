@@ -20,6 +20,8 @@ from trex.inference.statistics.proportion import Interval, Proportion, clopper_p
 from trex.pages.notebook_html import block_html
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
+SHARED = 0.2  # of the failures of the smaller of two families: with more they are told as one
+Unit = tuple[int, str, str, int]  # the scene, how a unit of it fails, and which one
 Judges = tuple[
     Sought, Sequence[ExaminedScene]
 ]  # of one family: random scenes that meet its conditions, and examined
@@ -34,7 +36,8 @@ class Finding:
     how often a scene of the prior holds a failure that stays; scenes that fail at the deciding look alone are not
     counted. Of a rare family, `holds` is of random scenes that were drawn and not rendered, and `fails` also of those
     that were rendered because its conditions hold. `survives`: of the mistakes of a few failing scenes, the mean share
-    that stays after each change of the scene, and the number of scenes.
+    that stays after each change of the scene, and the number of scenes. `within`: the number of a more harmful family
+    that shares more than SHARED of the failures, with which it is told.
     """
 
     number: int
@@ -56,6 +59,7 @@ class Finding:
     wordings: Wordings | None = (
         None  # how these fare if their questions are put in other words; None if not asked
     )
+    within: int | None = None
 
     def __repr__(self) -> str:
         return f"<Finding {self.number}: {self.words} {rate_words(self)}>"
@@ -102,6 +106,16 @@ class HeldOut:
         """
         own = more_than_elsewhere(self.inside, self.outside)
         return own if self.wider is None else max(own, self.wider.p_value)
+
+    @property
+    def units(self) -> frozenset[Unit]:
+        """The units that fail under its conditions."""
+        symptom = self.family.symptom
+        return frozenset(
+            (examined.scene, symptom.level, symptom.what, unit)
+            for _, examined, failed in self.failures
+            for unit in failed
+        )
 
     @property
     def askable(self) -> tuple[Failing, ...]:
@@ -203,7 +217,8 @@ def findings(
 
     A family is confirmed if units under its conditions fail as its whole sentence says more often than others, at a
     false discovery rate of FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the
-    deciding look.
+    deciding look. One that shares more than SHARED of its failures with a more harmful one is told `within` that one,
+    so that no two that stand by themselves do.
     """
     raw = [
         _finding(k, item, [row for row in tested if row.family == k], memberships, severity)
@@ -213,7 +228,25 @@ def findings(
     judged = [
         replace(finding, is_confirmed=k in named and finding.stays.count > 0) for k, finding in enumerate(raw)
     ]
-    return sorted(judged, key=lambda finding: (not finding.is_confirmed, -finding.harm, finding.number))
+    ordered = sorted(judged, key=lambda finding: (not finding.is_confirmed, -finding.harm, finding.number))
+    return _grouped(ordered, [item.units for item in held_out])
+
+
+def _grouped(ordered: Sequence[Finding], units: Sequence[frozenset[Unit]]) -> list[Finding]:
+    """The findings, each confirmed one with the number of that ahead of it with which it is told; `units` by number."""
+    told: list[int] = []
+    grouped = []
+    for finding in ordered:
+        within = next((k for k in told if _shared(units[k], units[finding.number]) > SHARED), None)
+        if finding.is_confirmed and within is None:
+            told.append(finding.number)
+        grouped.append(replace(finding, within=within if finding.is_confirmed else None))
+    return grouped
+
+
+def _shared(one: frozenset[Unit], other: frozenset[Unit]) -> float:
+    """Which share of the failures of the smaller of two families both hold."""
+    return len(one & other) / max(min(len(one), len(other)), 1)
 
 
 def significant(held_out: Sequence[HeldOut]) -> set[int]:

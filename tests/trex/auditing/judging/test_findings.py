@@ -13,6 +13,8 @@ from tests.trex.auditing.test_probe import BACK, SMALL
 from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
 from trex.auditing.judging.sought import FEW, Sought
 from trex.auditing.records import Examined, Tested, Variants
+from trex.families.family import Family
+from trex.families.symptom import Symptom
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
@@ -56,6 +58,39 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
     assert (
         first.harm > second.harm == finding.harm == pytest.approx(3 * finding.rate * 0.95)
     )  # 7/20 of .9 is more
+
+
+def failing_in(scenes: range, family: Family = BACK) -> HeldOut:
+    """A family whose conditions hold in twice as many scenes as these, in which one object fails."""
+    failures = tuple((FACTS, Examined(k, (), (), (), (), ()), [0]) for k in scenes)
+    return HeldOut(family, (1.0,) * len(failures) + (0.0,) * len(failures), (0.0,) * 60, failures)
+
+
+def grouped_of(*items: HeldOut) -> list[tuple[int, int | None]]:
+    """The findings in order, each with the one that it is told with; everything asked about again stays."""
+    rows = [asked_again(True, 0.9, family=k) for k in range(len(items)) for _ in range(4)]
+    rows = [replace(row, scene=items[row.family].failures[0][1].scene) for row in rows]
+    found = findings(items, rows, [[] for _ in range(60)], {})
+    return [(finding.number, finding.within) for finding in found]
+
+
+def test_families_that_share_their_failures_are_told_as_one() -> None:
+    """Planted bugs: the share was one of the larger family's failures; or families that are told with others count."""
+    assert grouped_of(failing_in(range(20)), failing_in(range(17, 29))) == [(0, None), (1, 0)], "3 of 12"
+    assert grouped_of(failing_in(range(20)), failing_in(range(18, 29))) == [(0, None), (1, None)], "2 of 11"
+    chain = (failing_in(range(20)), failing_in(range(14, 28)), failing_in(range(22, 34)))
+    assert grouped_of(*chain) == [(0, None), (1, 0), (2, None)], (
+        "half of the second's, and nothing of the first's"
+    )
+    assert grouped_of(failing_in(range(20)), failing_in(range(20), SMALL)) == [(0, None), (1, 0)]
+    other = replace(SMALL, symptom=Symptom("object", "color"))
+    assert grouped_of(failing_in(range(20)), failing_in(range(20), other)) == [(0, None), (1, None)]
+
+
+def test_a_family_that_is_not_confirmed_is_told_with_no_other() -> None:
+    weak = replace(failing_in(range(12)), outside=(1.0,) * 60)
+    assert grouped_of(failing_in(range(20)), weak) == [(0, None), (1, None)]
+    assert grouped_of(weak, failing_in(range(3, 12))) == [(1, None), (0, None)]
 
 
 def test_the_interval_of_a_coverage_takes_pictures_as_clusters() -> None:
