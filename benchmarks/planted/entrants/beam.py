@@ -38,7 +38,7 @@ def beam(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
             for k in range(len(CONDITIONS))
             if k not in arm
         ]
-        fresh = [arm for arm in dict.fromkeys(longer) if len(arms.members(arm)) >= LEAST]
+        fresh = [arm for arm in dict.fromkeys(longer) if arm not in best and len(arms.members(arm)) >= LEAST]
         kept = rng.permutation(len(fresh))[: 12 * WIDTH]
         candidates = [*best, *(fresh[int(k)] for k in sorted(kept))]
     singles: list[Arm] = [(k,) for k in range(len(CONDITIONS))]

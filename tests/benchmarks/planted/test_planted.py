@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 from xml.etree import ElementTree
 
@@ -15,6 +16,8 @@ import pytest
 from benchmarks.planted import run
 from benchmarks.planted.answerer import Answerer
 from benchmarks.planted.claims import Claim, Part, claim_of
+from benchmarks.planted.entrants import beam as beam_module
+from benchmarks.planted.entrants.arms import arms_of
 from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.faults import Fault, Outside, Target
 from benchmarks.planted.page import write_page
@@ -222,6 +225,26 @@ def test_a_run_resumes_after_a_kill_and_repeats_byte_for_byte(cache: Path, tmp_p
 
 
 @pytest.mark.usefixtures("entered")
+def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
+    """Planted bug: an arm stood twice among the candidates, so that they were never all closed."""
+    referee = Referee(Answerer(TARGET), 100, Stream(cache, "measure", 0))
+    arms, process, asked = arms_of(referee), beam_module._process, 0
+    arms.failed = dict.fromkeys(range(20, len(arms.known)), False)
+
+    def counted_process(*given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        assert asked < 200, "the beam does not end"
+        return process(*given)
+
+    with (
+        patch.object(beam_module, "arms_of", lambda _: arms),
+        patch.object(beam_module, "_process", counted_process),
+    ):
+        beam_module.beam(referee, 0, ())
+    assert referee.renders == 20
+
+
 def test_the_page_has_a_curve_for_each_entrant(cache: Path, tmp_path: Path) -> None:
     list(carry_out(Bench(tmp_path, cache, POOL), [TARGET], ["told"], [10, 20], [0]))
     write_page(tmp_path, tmp_path / "page.md")
