@@ -60,11 +60,11 @@ class SampledRate(Proportion):
 
     @property
     def counted(self) -> str:
-        """ "7 hits among 64 of 1,000, weighted"; "7 of 64" if all that there were are counted."""
+        """ "7 hits among 64 checked of 1,000, weighted"; "7 of 64" if all that there were are counted."""
         if self.of == self.bank:
             return super().counted
         hits = f"{self.count or 'no'} {'hit' if self.count == 1 else 'hits'}"
-        return f"{hits} among {self.of} of {self.bank:,}, weighted"
+        return f"{hits} among {self.of} checked of {self.bank:,}, weighted"
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,10 @@ class HowOften:
         return "It is rare: chains search for it."
 
 
-def rate_words(rate: Proportion, many: str) -> str:
+def rate_words(rate: Proportion, many: str, *, is_short: bool = False) -> str:
     """How many of a world's random scenes (`many`: their noun) that is, in words with what they rest on.
+
+    The short form names the interval alone, "0.47% of random scenes (95% CI 0.19–0.96%)", where one interval says all.
 
     With a point value, "0.47% of random scenes (7 of 1,500; 95% CI 0.19–0.96%)"; otherwise what each part of a sample
     shows: hits among the likely scenes a lower end, scenes spread evenly an upper one.
@@ -154,7 +156,7 @@ def rate_words(rate: Proportion, many: str) -> str:
     counted, span = _with_commas(rate.counted), f"95% CI {percent_span(*rate.interval)}"
     likely, spread = (rate.likely, rate.spread) if isinstance(rate, SampledRate) else (None, None)
     if rate.point is not None:
-        return f"{percent(rate.point)} of random {many} ({counted}; {span})"
+        return f"{percent(rate.point)} of random {many} ({span if is_short else f'{counted}; {span}'})"
     if not rate.count:
         none = (
             f"none of {likely.of} likely ones or of {spread.of} spread evenly"
@@ -171,7 +173,7 @@ def rate_words(rate: Proportion, many: str) -> str:
             f"at least {low} of random {many} (95%, from {likely.of} likely ones); of {spread.of} spread evenly none "
             f"does, so it is at most {high}"
         )
-    return f"{percent_span(*rate.interval)} of random {many} (95% CI; {counted})"
+    return f"{percent_span(*rate.interval)} of random {many} (95% CI{'' if is_short else f'; {counted}'})"
 
 
 def _with_commas(counted: str) -> str:

@@ -42,10 +42,7 @@ def distance_from_right(log_probs: Floats, labels: tuple[str, ...], truth: str) 
 def compared_words(by: Compared, truth: str) -> str:
     """What counts, as a sentence; `truth` is that of the unchanged scene."""
     if by == "truth":
-        return (
-            "The answer is wrong, so a change explains it only if the model is right afterwards, by the truth of the "
-            "changed scene."
-        )
+        return "A change explains a wrong answer if the model is right after it, by the truth of the changed scene."
     if by == "level set":
         return "The target wants no sure answer, so a change counts if the scene leaves the level set."
     why = "The question has no true answer in this scene" if truth == NO_ANSWER else "The answer is right"

@@ -55,7 +55,7 @@ class RenderControl:
     def sentence(self) -> str:
         """The control in a sentence, for the report."""
         if self.is_exact:
-            return "Remove-nothing control: rendered again, the picture and every probability are exactly the same."
+            return "Control: rendered again without a change, the picture and every probability are exactly the same."
         return (
             f"THE CONTROL FAILED: rendered again with nothing removed, the confidence differs by "
             f"{self.confidence_difference:+.3g} (picture {'equal' if self.is_same_picture else 'not equal'}). "

@@ -63,6 +63,7 @@ class StoredFamily:
     clusters: int
     is_clear: bool
     often: tuple[str, int] | None = None
+    usual: tuple[int, int] | None = None
     judged: Judged | None = None
     plane: Plane | None = None
 
@@ -253,6 +254,7 @@ def _stored(family: Family, found: Sequence[Hit], plane: Plane | None) -> Stored
         clusters=family.clusters,
         is_clear=family.is_clear,
         often=None if family.often is None else (family.often[0].key, family.often[1]),
+        usual=family.usual,
         judged=family.judged,
         plane=plane,
     )
@@ -280,6 +282,7 @@ def _family(stored: StoredFamily, members: tuple[int, ...], vocabulary: Vocabula
         clusters=stored.clusters,
         often=(_condition(often[0], known), often[1]) if often else None,
         is_clear=stored.is_clear,
+        usual=stored.usual,
         judged=stored.judged,
     )
 

@@ -126,6 +126,9 @@ def _of_kind(
         if hits:
             named = [conditions[c] for c in rule]
             family = _family(key, [*base, *named], [cases[k] for k in hits], is_clear)
+            if rule and len(others):
+                meet = int(others[:, list(rule)].all(axis=1).sum())
+                family = replace(family, usual=(meet, len(others)))
             starts = [hits[k] for k in _one_of_each([cases[k].cluster for k in hits])]
             column = _often(table[starts], others, rule)
             if column is not None:

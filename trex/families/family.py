@@ -25,7 +25,7 @@ from trex.families.symptom import (
     Symptom,
 )
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, percent_span
+from trex.foundation.percent import percent, percent_span, whole_percent
 from trex.foundation.words import capitalized, counted, with_article
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.notebook_html import block_html
@@ -97,7 +97,8 @@ class Family:
     truth, the answer); `may_name` is False if other scenes did not show the value that stands out among these. `rate`
     is how often a prior scene belongs to the family, None if no prior scene that the rate counts does. `clusters`: of
     how many independent starts the members are; `often`: a further condition that more than half of them meet, and
-    how many. `is_clear`: the failures alone show that its conditions matter; `judged` what other scenes show.
+    how many. `is_clear`: the failures alone show that its conditions matter; `usual`: how many units of random scenes
+    meet them, of how many that could fail so; `judged` what other scenes show.
     """
 
     pattern: Pattern
@@ -111,6 +112,7 @@ class Family:
     clusters: int = 0
     often: tuple[Condition, int] | None = None
     is_clear: bool = False
+    usual: tuple[int, int] | None = None
     judged: Judged | None = None
     prior: Callable[[np.random.Generator], Facts] | None = field(default=None, compare=False, repr=False)
 
@@ -170,10 +172,25 @@ class Family:
         return _sentence(self.stated)
 
     @property
+    def _usually(self) -> str:
+        """How often its conditions hold in random scenes; an older run does not say."""
+        if self.usual is None:
+            return f", far more often than in random {self.noun.many}"
+        usual = self.usual[0] / self.usual[1]
+        share = whole_percent(usual) if usual >= 0.01 else percent(usual)
+        units = f"of random {self.noun.many}"
+        if self.symptom.level == "object":
+            units = f"of such objects in random {self.noun.many}"
+        return f", but only in {share} {units}"
+
+    @property
     def stated(self) -> Family:
         """The family of all failures that its sentence speaks of: without conditions that nothing shows to matter."""
-        if not self.members or self.is_established:
-            return self
+        return self if not self.members or self.is_established else self.anywhere
+
+    @property
+    def anywhere(self) -> Family:
+        """The family of the same mistake without its conditions, but for what the misread objects are in truth."""
         kind = (each for each in self.pattern.conditions if each.key in self._kinds)
         return replace(self, pattern=Pattern.of(kind))
 
@@ -215,7 +232,7 @@ class Family:
         n = self.size
         every = "it" if n == 1 else f"all {n}"
         if self.is_established:
-            return f"Its conditions hold in {every}, far more often than in random scenes."
+            return f"Its conditions hold in {every}{self._usually}."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
         where = " and ".join(
             [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]

@@ -27,7 +27,6 @@ WORDS = {
     "CONVERGED": "the chains agree by fixed rules, so the draws represent the whole level set",
     "FOUND": "there are examples, but they may not represent the whole level set",
     "NOT FOUND": "no rendered scene is in the level set; that bounds how often it occurs but does not exclude it",
-    "Remove-nothing control": "the scene rendered once more unchanged: the answers have to be the same, bit for bit",
     "positive control": "the same search for something known to exist, to test whether the search can find it",
     "lift": "how many times as frequent it is here as under the prior",
     "saliency": "a map of the pixels that affect the model's answer most, from its gradients",

@@ -85,8 +85,8 @@ def first_screen(
         evidence=tuple(
             filter(None, [_sure(manifest, results), *_evidence(results, sure, traces, explanations)])
         ),
-        also=_also([family for family in traced if family not in sure[:1]], len(results.found)),
-        how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many))}.",
+        also=_also(sure[:1], [family for family in traced if family not in sure[:1]], len(results.found)),
+        how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many, is_short=True))}.",
         how_far=holds.sentence() if results.found else "",
         then=_then(manifest, results, run),
     )
@@ -135,11 +135,7 @@ def _evidence(
     first, families = traced[0], results.families
     n = len(results.found)
     shows = "shows" if first.size == 1 else "show"
-    texts = (
-        [f"{first.size} of the {n} {first.noun.many} {shows} the mistake named first."]
-        if first.size < n
-        else []
-    )
+    texts = [f"{first.size} of the {n} {first.noun.many} {shows} this mistake."] if first.size < n else []
     texts.append(first.evidence)
     if first.often:
         texts.append(_often(*first.often, first.size))
@@ -180,9 +176,13 @@ def _starts(families: Families, n: int, many: str) -> str:
     return f"The {n} {many} come from {counted(families.cluster_count, 'independent start')}."
 
 
-def _also(others: Sequence[Family], n: int) -> tuple[str, ...]:
-    """The other families, with how many of the hits they hold."""
-    texts = [f"{family.words} ({family.size} of {n})" for family in others[:ALSO]]
+def _also(first: Sequence[Family], others: Sequence[Family], n: int) -> tuple[str, ...]:
+    """The other families, with how many of the hits they hold; the `first` one's mistake elsewhere is said to be so."""
+    same = {known.anywhere.words for known in first} - {known.words for known in first}
+    texts = [
+        f"{family.words.removesuffix('.')}{' elsewhere' if family.words in same else ''} ({family.size} of {n})."
+        for family in others[:ALSO]
+    ]
     more = len(others) - ALSO
     return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
 

@@ -41,11 +41,11 @@ def family_counts(family: Family, n: int, noun: Noun) -> str:
 
 
 def family_rate(family: Family, noun: Noun, checks_noise: bool) -> str:
-    """How often prior scenes are members: "1.2% (95%: 0.4% to 3.1%) of random scenes are in it"."""
+    """How often prior scenes are members: "this family: 1.2% (95%: 0.4% to 3.1%) of random scenes"."""
     if family.rate is None:
         return f"no {noun.one} of the random sample is in it"
-    stays = " and stay under new render noise" if checks_noise else ""
-    return f"{family.how_often} of random {noun.many} are in it{stays}"
+    stays = ", new render noise included" if checks_noise else ""
+    return f"this family: {family.how_often} of random {noun.many}{stays}"
 
 
 def family_choices(families: Families, noun: Noun) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families import trace
 from trex.families.pattern import Pattern
+from trex.families.symptom import Symptom
 from trex.report.first_screen import first_screen
 from trex.runs.folder import open_run
 
@@ -97,12 +98,27 @@ def test_a_family_that_does_not_hold_all_scenes_says_how_many(done: Run) -> None
     ]
     n, said = (
         len(done.results.found),
-        [[w for w in each if w.endswith("show the mistake named first.")] for each in given],
+        [[w for w in each if w.endswith("show this mistake.")] for each in given],
     )
     assert said == [
         [] if first.size == n else said[0],
-        [f"{first.size - 1} of the {n} scenes show the mistake named first."],
+        [f"{first.size - 1} of the {n} scenes show this mistake."],
     ]
+
+
+def test_the_same_mistake_without_the_conditions_is_said_to_be_elsewhere(done: Run) -> None:
+    """A reader took "Also: the model reads a cylinder as a cube" for the headline again."""
+    first = done.results.families.known[0]
+    rest = replace(first.anywhere, number=first.number + 1)
+    other = replace(rest, symptom=Symptom("object", "missed"))
+    results = replace(done.results, families=replace(done.results.families, known=(first, rest, other)))
+    with open_run(done.path, for_writing=False) as folder:
+        traces, explained = read_traces(folder), read_explanations(folder)
+    also = first_screen(done.manifest, results, done.path, done.holds, traces, explained).also
+    assert first.words != rest.words
+    n = len(done.results.found)
+    assert also[0] == f"{rest.words.removesuffix('.')} elsewhere ({rest.size} of {n})."
+    assert "elsewhere" not in also[1] and also[1].endswith(f"({other.size} of {n}).")
 
 
 @pytest.mark.slow

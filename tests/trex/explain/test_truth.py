@@ -221,7 +221,7 @@ def test_of_a_right_answer_answers_alone_are_compared_and_it_says_so(tmp_path: P
 
 
 TEXTS = {
-    "truth": "a change explains it only if the model is right afterwards",
+    "truth": "A change explains a wrong answer if the model is right after it",
     "answer": "answers alone are compared",
     "level set": "counts if the scene leaves the level set",
 }

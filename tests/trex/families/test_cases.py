@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 import networkx as nx
@@ -88,6 +89,25 @@ def test_the_planted_condition_is_named_and_no_other(name: str) -> None:
         found.append((named(family), family.is_clear and not others))
     right = sum(keys == expected and is_clear == bool(expected) for keys, is_clear in found)
     assert right >= 4, found
+
+
+def test_it_is_said_how_many_objects_of_random_scenes_meet_the_conditions() -> None:
+    """A reader of "far more often than in random scenes" asked for the number. Planted bug: spheres counted as well."""
+    ordinary = prior_scenes()[:100]
+    family, *_ = families_of(cases_of(same_color, 24, np.random.default_rng(0)), ordinary, NO_CUBES)
+    cylinders = [
+        (facts, i)
+        for facts in ordinary
+        for i, item in enumerate(facts.scene.objects)
+        if item.shape == "cylinder"
+    ]
+    meet = sum(same_color(scene_graph(facts), i) for facts, i in cylinders)
+    assert family.usual == (meet, len(cylinders))
+    share = f"{meet / len(cylinders):.0%}"
+    assert family.evidence == (
+        f"Its conditions hold in all {family.size}, but only in {share} of such objects in random scenes."
+    )
+    assert "far more often" in replace(family, usual=None).evidence, "a run of an earlier version"
 
 
 def test_failures_of_one_start_show_nothing() -> None:

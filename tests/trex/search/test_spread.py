@@ -330,11 +330,14 @@ def test_each_part_of_the_sample_says_what_it_shows() -> None:
         "less than 0.74% of random scenes (none of 100 likely ones or of 512 spread evenly; 95%)"
     )
     assert rate_words(sampled(3, 0.004, 0.6, 0.001, 0.02, likely=likely, spread=Part(1, 512)), "scenes") == (
-        "0.1–2.0% of random scenes (95% CI; 3 hits among 560 of 1,000, weighted)"
+        "0.1–2.0% of random scenes (95% CI; 3 hits among 560 checked of 1,000, weighted)"
     )
     assert rate_words(sampled(9, 0.0047, 0.3, 0.0019, 0.0096, likely=likely, spread=none), "scenes") == (
-        "0.47% of random scenes (9 hits among 560 of 1,000, weighted; 95% CI 0.19–0.96%)"
+        "0.47% of random scenes (9 hits among 560 checked of 1,000, weighted; 95% CI 0.19–0.96%)"
     )
+    assert rate_words(
+        sampled(9, 0.0047, 0.3, 0.0019, 0.0096, likely=likely, spread=none), "scenes", is_short=True
+    ) == ("0.47% of random scenes (95% CI 0.19–0.96%)")
     assert rate_words(Proportion(7, 1500), "digits") == (
         "0.47% of random digits (7 of 1,500; 95% CI 0.19–0.96%)"
     )
