@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,7 @@ from benchmarks.planted.world import COLUMNS, OF_OBJECT, OF_QUESTION, OF_SCENE, 
 from trex.scenes.conditions import Bools, Condition
 
 Subject = Literal["object", "scene", "question"]
+Pictures = NDArray[np.uint8]
 KEYED: dict[tuple[Subject, str], Condition] = {
     **{("object", each.key): each for each in OF_OBJECT},
     **{("scene", each.key): each for each in OF_SCENE},
@@ -44,6 +46,14 @@ class Claim:
     def of_question(self) -> bool:
         """Whether it speaks of questions."""
         return any(part.subject == "question" for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A claim of the pixel track: the model fails on the pictures that `holds` picks, (n, 80, 120, 3) -> (n,)."""
+
+    holds: Callable[[Pictures], Bools]
+    words: str
 
 
 def claim_of(conditions: list[Condition], words: str, rate: tuple[float, float] | None = None) -> Claim:

@@ -20,6 +20,7 @@ from benchmarks.planted.entrants.entry import Entrant, Hint
 from benchmarks.planted.entrants.find import find
 from benchmarks.planted.entrants.grid import grid
 from benchmarks.planted.entrants.halton import halton
+from benchmarks.planted.entrants.slices import slices
 from benchmarks.planted.entrants.testing import random_testing
 from benchmarks.planted.entrants.tree import random_tree
 from benchmarks.planted.entrants.walk import walk
@@ -40,6 +41,7 @@ ENTRANTS: Mapping[str, Entrant] = {
     "bandit": bandit,
     "walk": walk,
     "beam": beam,
+    "slices": slices,
     "audit": audit,
     "find": find,
 }

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted.answerer import Answerer
-from benchmarks.planted.claims import Claim, Part, anywhere, in_questions, in_scenes, units
+from benchmarks.planted.claims import Claim, Part, Slice, anywhere, in_questions, in_scenes, units
 from benchmarks.planted.faults import Fault
+from benchmarks.planted.referee import Shown
 from benchmarks.planted.targets import recolored
 from benchmarks.planted.world import Known, Pool, Table, known_of, table_of
 from trex.scenes.conditions import Bools
@@ -20,6 +21,7 @@ from trex.scenes.scene import ATTRIBUTES, with_attribute
 PRECISE, COMPLETE = 0.8, 0.5
 ENOUGH = 30  # scenes in a region or under a claim, below which further ones are made
 MOST = 120  # that are made
+LOOKED_AT = 2000  # scenes whose pictures judge a slice
 Floats = NDArray[np.float64]
 
 
@@ -73,20 +75,29 @@ class Judged:
         return self.precision >= PRECISE and self.recall >= COMPLETE
 
 
-def score(claims: Sequence[Claim], truth: Truth) -> dict[str, object]:
+def score(claims: Sequence[Claim | Slice], truth: Truth) -> dict[str, object]:
     """What one run is worth; plain numbers, for JSON."""
     faults = truth.answerer.target.faults
     regions = [region_cases(truth, k) for k in range(len(faults))]
     rows, found = [], set[int]()
     for claim in claims:
-        fits = [_judged(claim, k, regions[k], truth) for k in range(len(faults))]
+        fits = [
+            _slice_judged(claim, k, regions[k], truth)
+            if isinstance(claim, Slice)
+            else _judged(claim, k, regions[k], truth)
+            for k in range(len(faults))
+        ]
         best = max(fits, key=lambda fit: (fit.finds, fit.precision * fit.recall), default=None)
         found |= {fit.fault for fit in fits if fit.finds}
-        stated = _rate_row(claim, truth) if claim.rate is not None and not claim.of_question else {}
+        stated: dict[str, object] = {}
+        parts: tuple[Part, ...] = ()
+        if isinstance(claim, Claim):
+            parts = claim.parts
+            stated = _rate_row(claim, truth) if claim.rate is not None and not claim.of_question else {}
         rows.append(
             {
                 "words": claim.words,
-                "parts": [[part.subject, part.literals, part.exists] for part in claim.parts],
+                "parts": [[part.subject, part.literals, part.exists] for part in parts],
                 "fault": best.fault if best else None,
                 "precision": round(best.precision, 4) if best else 0.0,
                 "recall": round(best.recall, 4) if best else 0.0,
@@ -194,6 +205,24 @@ def _judged(claim: Claim, number: int, region: Cases, truth: Truth) -> Judged:
         return Judged(number, _share(truth.regions[number][holds], np.ones(int(holds.sum()))), recall)
     cases = claim_cases(claim, truth.pool)
     return Judged(number, _share(truth.active(fault, cases.known, cases.table), cases.weights), recall)
+
+
+def _slice_judged(claim: Slice, number: int, region: Cases, truth: Truth) -> Judged:
+    """A slice on pictures of the fault's region, and on those of the pool's first LOOKED_AT scenes.
+
+    A fault of a kind of question is in no picture.
+    """
+    fault, pool = truth.answerer.target.faults[number], truth.pool
+    if fault.of_question or not region.known:
+        return Judged(number, 0.0, 0.0)
+    recall = _share(claim.holds(pictures_of(region.known[:MOST])), region.weights[:MOST])
+    at = np.flatnonzero(claim.holds(pictures_of(pool.known[:LOOKED_AT])))
+    return Judged(number, _share(truth.regions[number][at], np.ones(len(at))), recall)
+
+
+def pictures_of(known: Sequence[Known]) -> NDArray[np.uint8]:
+    """(n, 80, 120, 3): what the pixel track sees of these scenes."""
+    return np.stack([Shown(each.facts).pixels for each in known])
 
 
 def _could_show(claim: Claim, fault: Fault) -> Claim:

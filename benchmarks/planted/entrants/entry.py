@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.planted.claims import Claim
+from benchmarks.planted.claims import Claim, Slice
 from benchmarks.planted.referee import Referee
 
 
@@ -21,7 +21,7 @@ class Hint:
 class Result:
     """What an entrant claims, and how many failing scenes it saw."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim | Slice, ...]
     failing: int = 0
     note: str = ""
 

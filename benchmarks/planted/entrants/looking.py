@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.planted.referee import Referee
+from benchmarks.planted.claims import Pictures
+from benchmarks.planted.referee import Referee, Shown
 from benchmarks.planted.world import Known
 from trex.scenes.misreading import counting
 from trex.scenes.questions.bitsets import scene_sets
@@ -25,6 +26,7 @@ class Looked:
     """A rendered scene: the counts that were wrong ("shape cube", by how much), and whether each question was."""
 
     known: Known
+    shown: Shown
     off: tuple[tuple[str, int], ...]
     wrong: tuple[bool, ...]
 
@@ -41,6 +43,20 @@ class Looked:
         return "question" if any(self.wrong) else ""
 
 
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What a labelled test set and the model's answers show: a picture, and whether some answer was wrong."""
+
+    pixels: Pictures  # (80, 120, 3)
+    failed: bool
+
+
+def labelled(referee: Referee, n: int) -> list[Labelled]:
+    """n random pictures, each rendered and asked about as by `look`, without their scenes: the pixel track."""
+    looked = (look(referee, known) for known in referee.draw(n))
+    return [Labelled(each.shown.pixels, each.failed) for each in looked]
+
+
 def look(referee: Referee, known: Known) -> Looked:
     """Render a scene and ask about it: 16 counts and its own questions."""
     picture, sets = referee.render(known.facts), scene_sets(known.scene)
@@ -52,4 +68,4 @@ def look(referee: Referee, known: Known) -> Looked:
         if said != str(true):
             off.append((name, (int(said) if said.isdecimal() else 0) - true))
     wrong = tuple(referee.answer(picture, each.program) != each.truth for each in known.asked)
-    return Looked(known, tuple(off), wrong)
+    return Looked(known, picture, tuple(off), wrong)

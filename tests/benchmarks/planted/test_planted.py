@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,20 +15,23 @@ import pytest
 
 from benchmarks.planted import run
 from benchmarks.planted.answerer import Answerer
-from benchmarks.planted.claims import Claim, Part, claim_of
+from benchmarks.planted.claims import Claim, Part, Slice, claim_of
 from benchmarks.planted.entrants import beam as beam_module
 from benchmarks.planted.entrants.arms import arms_of
 from benchmarks.planted.entrants.entry import Hint, Result
+from benchmarks.planted.entrants.looking import labelled
+from benchmarks.planted.entrants.slices import slices
 from benchmarks.planted.faults import Fault, Outside, Target
 from benchmarks.planted.page import write_page
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.run import Bench, carry_out, table
-from benchmarks.planted.score import recolored_cases, score, truth_of
+from benchmarks.planted.score import pictures_of, recolored_cases, score, truth_of
 from benchmarks.planted.targets import measured
 from benchmarks.planted.trained import network
 from benchmarks.planted.world import CHUNK, Pool, Stream
 from trex.scenes.misreading import counting
 from trex.scenes.noise import with_seed
+from trex.scenes.properties import RGB
 
 CYLINDERS = Fault(("shape cylinder", "material metal"), "shape", "cube")
 TARGET = Target("planted", (CYLINDERS,), seed=5)
@@ -121,6 +124,49 @@ def test_a_claim_about_a_target_without_a_fault_is_a_false_family(pool: Pool) ->
     assert score([claim("shape cube"), claim("shape sphere")], sound)["false_families"] == 2
     assert score([], sound)["false_families"] == 0
     assert score([claim("shape cube")], truth_of(Answerer(TARGET), pool))["false_families"] == 0
+
+
+def red_things(pixels: np.ndarray) -> np.ndarray:
+    """Which pictures show a red thing, whatever its material and the light."""
+    shades, wanted = pixels[:, 1:].astype(float), np.array(RGB["red"]) / sum(RGB["red"])
+    share = shades / np.maximum(1.0, shades.sum(axis=-1, keepdims=True))
+    return (np.abs(share - wanted).max(axis=-1) < 0.02).any(axis=(1, 2))
+
+
+def test_a_slice_is_judged_on_pictures(pool: Pool) -> None:
+    """Planted bug: the share of the region that a slice holds was taken for how precise it is."""
+    known = [
+        each for each in pool.known[:60] if any(item.color == "red" for item in each.facts.scene.objects)
+    ]
+    assert red_things(pictures_of(known)).all()
+    fault = Fault(("color red",), "missed", "")
+    truth = truth_of(Answerer(Target("planted", (fault,), seed=5)), pool)
+    fine, coarse = Slice(red_things, "red"), Slice(lambda pixels: np.ones(len(pixels), np.bool_), "all")
+    for claim, finds in ((fine, True), (coarse, False)):
+        row = score([claim], truth)
+        assert (row["found"], row["sentences"]) == (int(finds), 1)
+        (judged,) = row["claims"]
+        assert judged["recall"] == 1.0 and (judged["precision"] > 0.95) == finds
+    nothing = Slice(lambda pixels: np.zeros(len(pixels), np.bool_), "none")
+    assert score([nothing], truth)["found"] == 0
+
+
+def test_the_pixel_track_gives_pictures_and_mistakes_and_counts_them(cache: Path) -> None:
+    referee = Referee(Answerer(TARGET), 12, Stream(cache, "measure", 0))
+    seen = labelled(referee, 12)
+    assert referee.renders == 12 and {field.name for field in fields(seen[0])} == {"pixels", "failed"}
+    scenes = [referee._draws.at(k).scene for k in range(12)]
+    metal = [any((i.shape, i.material) == ("cylinder", "metal") for i in scene.objects) for scene in scenes]
+    assert [each.failed for each in seen] == metal and any(metal) and not all(metal)
+    with pytest.raises(BudgetSpentError):
+        labelled(referee, 1)
+
+
+def test_slices_of_pictures_repeat_and_are_few(cache: Path) -> None:
+    found = [slices(Referee(Answerer(TARGET), 80, Stream(cache, "measure", 0)), 3, ()) for _ in range(2)]
+    assert found[0].failing == found[1].failing > 10
+    picks = [[claim.words for claim in each.claims] for each in found]
+    assert picks[0] == picks[1] and len(picks[0]) <= 5
 
 
 def test_a_stated_rate_is_held_against_the_share_of_failing_scenes(pool: Pool) -> None:
@@ -224,7 +270,6 @@ def test_a_run_resumes_after_a_kill_and_repeats_byte_for_byte(cache: Path, tmp_p
     assert "| told | 10 | 2 | 1 of 1 |" in shown and "| 1.00 |" in shown
 
 
-@pytest.mark.usefixtures("entered")
 def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
     """Planted bug: an arm stood twice among the candidates, so that they were never all closed."""
     referee = Referee(Answerer(TARGET), 100, Stream(cache, "measure", 0))
@@ -245,6 +290,7 @@ def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
     assert referee.renders == 20
 
 
+@pytest.mark.usefixtures("entered")
 def test_the_page_has_a_curve_for_each_entrant(cache: Path, tmp_path: Path) -> None:
     list(carry_out(Bench(tmp_path, cache, POOL), [TARGET], ["told"], [10, 20], [0]))
     write_page(tmp_path, tmp_path / "page.md")
