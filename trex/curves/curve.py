@@ -266,7 +266,7 @@ def _noise_headline(curve: Curve) -> str:
     rows = [[p.share for k in fresh if (p := scene.points[k]) is not None] for scene in curve.scenes]
     means = [sum(row) / len(row) for row in rows if row]
     if not means:
-        return "No fresh noise was drawn."
+        return "No new render noise was drawn."
     low, high = clopper_pearson(min(sum(means), len(means)), len(means))
     return (
         f"With new render noise {_state(curve, 1)} in {whole_percent(sum(means) / len(means))} of draws "

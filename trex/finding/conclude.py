@@ -10,7 +10,6 @@ from pathlib import Path
 from trex.explain.run_families import explained_results
 from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
-from trex.foundation.words import capitalized
 from trex.report.context import goal, model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
@@ -76,7 +75,7 @@ class Outcome:
         if len(results.found) > SHOWN:
             lines.append(f"      and {len(results.found) - SHOWN} more")
         lines.append(f"{results.ending}: {headline(manifest, results)}")
-        lines.append(f"{capitalized(how_often_words(manifest, results))}.")
+        lines.append(how_often_words(manifest, results))
         lines += [f"  {sentence}" for sentence in family_sentences(results)]
         lines += [sentence for sentence in (results.control, *results.remarks) if sentence]
         return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])

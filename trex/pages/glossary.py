@@ -13,7 +13,7 @@ WORDS = {
     "chain": "a walk from scene to scene: each step proposes a change and accepts or rejects it (Metropolis–Hastings)",
     "chains": "walks from scene to scene: each step proposes a change and accepts or rejects it (Metropolis–Hastings)",
     "families": "groups of scenes in which the model makes the same mistake under the same conditions",
-    "fragile": "in the level set under the search's noise draws but not under fresh ones, so not counted as found",
+    "fragile": "in the level set under the search's noise but not under new render noise, so not counted as found",
     "noise draws": "renders of the same scene with different random numbers, which change only the noise",
     "deciding look": "size and quality of the renders that decide whether a scene is in the level set",
     "bank": "prior scenes rendered once at a cheap look, and shared by all queries of a world",

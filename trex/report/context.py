@@ -14,7 +14,7 @@ from trex.explain.traces import TracedDraw, Traces, read_traces
 from trex.explain.view import ExplanationView, make_explanation_view
 from trex.families.family import Family
 from trex.foundation.percent import percent
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import counted
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
@@ -194,8 +194,8 @@ class ReportContext:
 
     @property
     def often(self) -> str:
-        """How often it happens at which look, and how many hits were fragile, in one sentence."""
-        return f"{capitalized(how_often_words(self.manifest, self.results))}."
+        """How often it happens at which look, and how many hits depend on render noise, in sentences."""
+        return how_often_words(self.manifest, self.results)
 
     @property
     def goal(self) -> Goal:

@@ -51,7 +51,7 @@ class SuiteLook:
         """How the scenes were rendered, in words; "" for the stored pictures."""
         if self.preset is None:
             return ""
-        fresh = f" under {counted(self.fresh, 'fresh noise seed')} (seed {self.seed})" if self.fresh else ""
+        fresh = f" with {counted(self.fresh, 'new noise seed')} (seed {self.seed})" if self.fresh else ""
         return f"rendered at preset {self.preset}{fresh}"
 
     def draws(self, scene: Scene) -> tuple[Scene, ...]:

@@ -51,7 +51,7 @@ class SuiteRunOptions(Options):
     fresh: Annotated[
         int,
         Option(
-            "Render each under this many fresh noise seeds, and judge mean probabilities.",
+            "Render each with this many new noise seeds, and judge mean probabilities.",
             low=0,
             high=64,
             example=4,

@@ -66,7 +66,7 @@ VISIBLE = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
          "interval."),
         (curve("noise", (0, 1, 2), (1, 0.5, 0.5), n=8),
          "With new render noise the model is wrong in 50% of draws (95% CI 16–84%)."),
-        (curve("noise", (0,), (1,)), "No fresh noise was drawn."),
+        (curve("noise", (0,), (1,)), "No new render noise was drawn."),
     ],
 )  # fmt: skip
 def test_the_headline_says_what_is_shown(shown: Curve, words: str) -> None:

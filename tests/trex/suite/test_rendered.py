@@ -252,7 +252,7 @@ def test_a_damaged_record_is_refused_before_anything_is_rendered(
 def test_the_words_and_the_junit_file_name_the_look(suite: Path, tmp_path: Path) -> None:
     options = ("--render", "fake", "--fresh", 2, "--junit", tmp_path / "j.xml")
     result = trex("suite", "run", suite, "--model", "fake", *options)
-    assert "rendered at preset fake under 2 fresh noise seeds (seed 0)" in result.stdout
+    assert "rendered at preset fake with 2 new noise seeds (seed 0)" in result.stdout
     assert "No earlier run has asked these scenes at this look" in result.stdout
     groups = {case.get("classname") for case in ElementTree.parse(tmp_path / "j.xml").iter("testcase")}
     assert groups == {"suite (fake fresh=2 seed=0)"}

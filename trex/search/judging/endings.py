@@ -65,7 +65,7 @@ def _none_survives(found: Hits, how: HowOften) -> str:
     n = len(found.fragile)
     words = "1 distinct hit was" if n == 1 else f"{n} distinct hits were"
     return (
-        f"NOT FOUND: {words} in the level set once and left it under fresh noise draws, so the model reacted to "
+        f"NOT FOUND: {words} in the level set once and left it under new render noise, so the model reacted to "
         f"the renderer's noise. With that noise, it happens in {how.rate.figure} of all prior draws."
     )
 

@@ -72,7 +72,7 @@ def rule(condition: FailIf, results: Results, *, is_finished: bool = True) -> Ru
     proportion, hits = results.how_often.rate, len(results.found)
     reason = f"the rate is {proportion.range} (95%; {proportion.counted})"
     if not condition.sign:
-        lost = f", {len(results.fragile)} did not survive fresh noise" if results.fragile else ""
+        lost = f", {len(results.fragile)} did not stay under new render noise" if results.fragile else ""
         reason = f"{counted(hits, 'distinct hit')} found{lost}; {reason}"
     if not is_finished and (condition.sign or not hits):
         return Ruling(condition, Decision.UNDECIDED, f"the search has not finished; so far, {reason}")

@@ -7,7 +7,7 @@ from trex.foundation.words import counted
 from trex.inference.statistics.how_often import rate_words
 from trex.runs.manifest import Manifest
 from trex.scenes.questions.truth import NO_ANSWER
-from trex.search.hits import BATCH, TRIES
+from trex.search.hits import BATCH
 from trex.search.results import Results
 from trex.worlds.latents import SCENES
 
@@ -15,12 +15,12 @@ FAMILIES_TOLD = 5  # on a terminal
 
 
 def headline(manifest: Manifest, results: Results) -> str:
-    """How many hits survive fresh noise, in how many families, and how many of the model's answers are wrong."""
+    """How many hits stay under new render noise, in how many families, and how many answers are wrong."""
     n, noun = len(results.found), manifest.world.noun
     if not n and results.fragile:
         lost = len(results.fragile)
-        hits = "the one hit does not survive" if lost == 1 else f"none of {lost} distinct hits survives"
-        return f"No such {noun.one}: {hits} fresh noise."
+        hits = "the one hit does not stay" if lost == 1 else f"none of {lost} distinct hits stays"
+        return f"No such {noun.one}: {hits} under new render noise."
     if not n:  # no fresh draws either, so each scene has its noise draws alone
         return f"No such {noun.one} among {results.renders // manifest.query.render.pictures} rendered."
     found = f"{distinct_words(noun, n, results.families)} {_survives(manifest, n)}"
@@ -40,31 +40,30 @@ def headline(manifest: Manifest, results: Results) -> str:
 
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
-    """How often it happens in random scenes, at which look, with its interval; and how many hits were fragile."""
+    """How often it happens in random scenes, at which look, with its interval; and what new noise did, in sentences."""
     words = rate_words(results.how_often.rate, manifest.world.noun.many)
-    often = f"at {look_words(manifest)} it happens in {words}"
-    return "; ".join(part for part in (often, fragile_words(manifest, results)) if part)
+    often = f"At {look_words(manifest)} it happens in {words}."
+    return " ".join(filter(None, (often, fragile_words(manifest, results))))
 
 
 def fragile_words(manifest: Manifest, results: Results) -> str:
-    """How many distinct hits left the level set under fresh noise draws; "" if none had to stay.
+    """How many distinct hits left the level set under new render noise, in one sentence; "" if none had to stay.
 
-    And how many checks failed, if a surviving hit took the place of one that did not.
+    Or how many checks failed, if a hit that stays took the place of each that does not.
     """
     fresh, kept, lost = manifest.query.render.fresh, len(results.found), len(results.fragile)
     if not fresh or not kept + lost:
         return ""
-    draws = ("up to " if fresh > BATCH else "") + counted(fresh, "fresh noise draw")
+    if lost:
+        more = "more candidate" if kept else "candidate"
+        dropped = "was dropped because it depends" if lost == 1 else "were dropped because they depend"
+        return f"{counted(lost, more)} {dropped} on render noise."
     failed, checks = results.fresh_checks
-    if not failed:
-        return f"no hit was fragile under {draws}"
-    words = (
-        f"{lost or 'none'} of {counted(kept + lost, 'distinct hit')} {'was' if lost == 1 else 'were'} fragile: "
-        f"outside the level set, or at its edge, under {draws}"
-    )
-    if failed == lost:
-        return words
-    return f"{words} ({failed} of {checks} checks failed, as up to {TRIES} hits that resemble each other are tried)"
+    if failed:
+        like = f"a {manifest.world.noun.one} that does not"
+        return f"{failed} of {checks} candidates depend on render noise, and resemble {like}."
+    draws = ("up to " if fresh > BATCH else "") + counted(fresh, "draw")
+    return f"No candidate was dropped: all stay under {draws} of new render noise."
 
 
 def look_words(manifest: Manifest) -> str:
@@ -94,5 +93,5 @@ def family_sentences(results: Results) -> tuple[str, ...]:
 
 def _survives(manifest: Manifest, n: int) -> str:
     if manifest.query.render.fresh:
-        return f"survive{'s' if n == 1 else ''} fresh noise"
+        return f"stay{'s' if n == 1 else ''} under new render noise"
     return "found"
