@@ -134,8 +134,8 @@ class HowOften:
 
     def _mass_words(self) -> str:
         if self.rate.point is None:
-            hits = f"{self.hits or 'No'} {'hit' if self.hits == 1 else 'hits'}"
-            return f"{hits} of {self.n} give no point value."
+            hits = f"{self.hits} {'hit' if self.hits == 1 else 'hits'}"
+            return f"With {hits} among {self.n}, only an {'interval' if self.hits else 'upper bound'} is reported."
         value, interval = percent(self.mass.value), percent_interval(*self.mass.interval)
         return f"Prior mass of the relaxed level set: {value} (95%: {interval})."
 

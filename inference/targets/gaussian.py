@@ -175,6 +175,14 @@ class GaussianTarget:
             f"a hit is within {_list(self.tolerance)}"
         )
 
+    @property
+    def hit_words(self) -> str:
+        """What a hit has, in words: "P(1) within 0.1 of 1", "P(1) of at least 0.9"."""
+        said, _, _ = self.statistic.describe().partition(", as ")
+        if isinstance(self.statistic, Capped):
+            return said
+        return f"{said} within {_list(self.tolerance)} of {_list(self.observed)}"
+
     def _gaps(self, log_probs: Floats) -> list[float]:
         values = self.statistic(np.exp(log_probs)).tolist()
         return [u - value for u, value in zip(self.observed, values, strict=True)]

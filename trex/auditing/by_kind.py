@@ -13,7 +13,7 @@ from trex.auditing.judging.membership import failures_of
 from trex.auditing.records import Answer, Examined
 from trex.families.symptom import PHANTOM, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent_interval
+from trex.foundation.percent import percent_span
 from trex.foundation.words import capitalized
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
@@ -181,10 +181,9 @@ def _of_question(answer: Answer, wrong: str) -> str:
 def not_found_words(done: LookedFor) -> str:
     """What was looked for and not found, in one sentence; the weakest bound stands for all."""
     if not done.absent:
-        return f"The held-out scenes show each of the {done.kinds} kinds of confident mistakes that were looked for."
+        return f"Each of the {done.kinds} mistake types checked occurred in the held-out scenes."
     bounds = sorted(not_found.bound for not_found in done.absent)
     return (
-        f"{len(done.absent)} of {done.kinds} kinds of confident mistakes that were looked for occur in no held-out "
-        f"scene; the bounds on their rates reach from {percent_interval(bounds[0], bounds[-1])} of the scenes that "
-        "allow them (95% each)."
+        f"{len(done.absent)} of the {done.kinds} mistake types checked never occurred in the held-out scenes "
+        f"(95% upper bounds {percent_span(bounds[0], bounds[-1])} of the scenes that allow them)."
     )

@@ -70,7 +70,7 @@ def test_the_tile_the_text_and_the_findings_say_the_same_of_the_rate(answer: str
     has_point = how.rate.point is not None
     assert (data["rate"] is not None) == has_point
     text = " ".join(how.sentences())
-    assert ("no point value" in text) == (not has_point)
+    assert (" is reported." in text) == (not has_point)
     assert not (data["mass"] is not None and not has_point)
     assert "vary too much" not in page
     if not has_point and how.hits:

@@ -115,6 +115,9 @@ def test_targets_say_what_they_are(target: GaussianTarget, mode: dict[str, float
 
 def test_the_words_name_the_numbers() -> None:
     assert high_confidence(LABELS, "1").describe() == "P(1), observed at 1, width 0.05; a hit is within 0.1"
+    assert high_confidence(LABELS, "1").hit_words == "P(1) within 0.1 of 1"
+    assert threshold(LABELS, "1", delta=0.4).hit_words == "P(1) of at least 0.6"
+    assert k_way(LABELS, ("1", "2")).hit_words.endswith(" within 0.1 of 0, 0.5")
 
 
 @pytest.mark.parametrize(

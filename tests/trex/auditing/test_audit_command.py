@@ -63,7 +63,7 @@ def test_the_page_says_what_the_document_says(whole: tuple[Path, Path, dict[str,
     assert (
         "16 random scenes, 4 with rare combinations and up to 4 changed copies of those that failed" in page
     )
-    assert message["not_found"] and "kinds of confident mistakes that were looked for" in page
+    assert message["not_found"] and "mistake types checked" in page
 
 
 def test_another_bank_seed_examines_other_scenes(tmp_path: Path) -> None:
