@@ -230,7 +230,7 @@ class Family:
                 f"elsewhere, in {self.judged.outside}."
             )
         n = self.size
-        every = "it" if n == 1 else f"all {n}"
+        every = "it" if n == 1 else "both" if n == 2 else f"all {n}"
         if self.is_established:
             return f"Its conditions hold in {every}{self._usually}."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
