@@ -44,7 +44,7 @@ def slices(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
         return found
 
     mixture = GaussianMixture(
-        min(COMPONENTS, half // 8), covariance_type="diag", reg_covar=1e-3, random_state=seed
+        max(1, min(COMPONENTS, half // 8)), covariance_type="diag", reg_covar=1e-3, random_state=seed
     )
     own = looks(np.stack([each.pixels for each in seen[:half]]))
     mixture.fit(np.column_stack([own, ERROR_WEIGHT * wrong[:half]]))
