@@ -94,6 +94,7 @@ def test_fresh_objects_meet_the_sentence_whether_or_not_they_are_misread(labelle
         drawn, inside = generator.draw(0, 30, 77)
         again, _ = generator.draw(0, 30, 77)
         other, _ = generator.draw(0, 30, 78)
+        more, _ = generator.draw(0, 200, 77)
         generator._families = [
             Family(Pattern(), Symptom("object", "shape"))
         ]  # whatever the change made of it
@@ -101,9 +102,9 @@ def test_fresh_objects_meet_the_sentence_whether_or_not_they_are_misread(labelle
     assert drawn == again and drawn != other and all(meeting(drawn)) and 0 < inside < whole
     assert not all(meeting(free))
     wrong = sum(
-        words[one.index] != RIGHT for one, words in zip(drawn, planted(scenes_of(drawn)), strict=True)
+        words[one.index] != RIGHT for one, words in zip(more, planted(scenes_of(more)), strict=True)
     )
-    assert 0 < wrong < len(drawn)
+    assert 0 < wrong < len(more)
 
 
 def scenes_of(drawn: list[Fresh]) -> list[Scene]:
