@@ -53,7 +53,7 @@ def run(
     runs: Annotated[Path, Option("The folder of the queue and its runs.")] = RUNS,
     trust: TrustRun = False,
 ) -> Printed:
-    """Run the queue. Ctrl-C keeps every draw and releases the queries; a kill loses nothing either.
+    """Run queued queries. Safe to stop at any time.
 
     The exit code is 0 only if no query failed.
     """
