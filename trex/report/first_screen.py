@@ -178,7 +178,8 @@ def _starts(families: Families, n: int, many: str) -> str:
 
 def _also(first: Sequence[Family], others: Sequence[Family], n: int) -> tuple[str, ...]:
     """The other families, with how many of the hits they hold; the `first` one's mistake elsewhere is said to be so."""
-    same = {known.anywhere.words for known in first} - {known.words for known in first}
+    misread = [known for known in first if known.symptom.level == "object"]
+    same = {known.anywhere.words for known in misread} - {known.words for known in misread}
     texts = [
         f"{family.words.removesuffix('.')}{' elsewhere' if family.words in same else ''} ({family.size} of {n})."
         for family in others[:ALSO]

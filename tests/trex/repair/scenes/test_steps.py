@@ -101,9 +101,7 @@ def test_fresh_objects_meet_the_sentence_whether_or_not_they_are_misread(labelle
         free, whole = generator.draw(0, 30, 77)
     assert drawn == again and drawn != other and all(meeting(drawn)) and 0 < inside < whole
     assert not all(meeting(free))
-    wrong = sum(
-        words[one.index] != RIGHT for one, words in zip(more, planted(scenes_of(more)), strict=True)
-    )
+    wrong = sum(words[one.index] != RIGHT for one, words in zip(more, planted(scenes_of(more)), strict=True))
     assert 0 < wrong < len(more)
 
 
