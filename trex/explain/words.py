@@ -56,8 +56,8 @@ def blame_sentence(
 ) -> str:
     """Which object is responsible and why; `answer_without` is the answer without all jointly blamed objects.
 
-    Without the object that the model misreads it is bound to be right. Such objects, `misread`, are therefore said by
-    themselves, and another one is responsible.
+    That the model is right without an object that it misreads says little of the cause. Such objects, `misread`, are
+    therefore told apart from those responsible.
     """
     itself = [i for i in blame.parts if i in misread]
     if itself and blame.how in ("alone", "either"):

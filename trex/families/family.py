@@ -181,7 +181,7 @@ class Family:
         units = f"of random {self.noun.many}"
         if self.symptom.level == "object":
             units = f"of such objects in random {self.noun.many}"
-        return f", but only in {share} {units}"
+        return f", but for only {share} {units}"
 
     @property
     def stated(self) -> Family:
