@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trex.foundation.errors import InputError
 from trex.foundation.own_code import called, code_hash
@@ -225,29 +225,40 @@ def draw_positions(rng: np.random.Generator, batch: int, n: int) -> Floats:
     layouts with a point of the box outside the ground are dropped.
     """
     free_length = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
-    right = np.sort(rng.random((batch, n), dtype=np.float32), axis=1).T * free_length - np.float32(SPAN)
-    right += (np.arange(n, dtype=np.float32) * np.float32(MIN_MARGIN))[:, None]
+    drawn = np.ascontiguousarray(rng.random((batch, n), dtype=np.float32).T)
     behind = rng.random((n, batch), dtype=np.float32) * free_length - np.float32(SPAN)
+    # The outermost points leave the ground most often: all others are placed, which takes long, only where these stay.
+    for i, outermost in ((0, np.min), (n - 1, np.max)):
+        right = _spaced(outermost(drawn, axis=0), i, free_length)
+        below = (behind[:i] < behind[i]).sum(axis=0, dtype=np.int8)
+        below += (behind[i + 1 :] <= behind[i]).sum(axis=0, dtype=np.int8)
+        kept = np.flatnonzero(_on_ground(right, behind[i] + below * np.float32(MIN_MARGIN)))
+        drawn, behind = drawn[:, kept], behind[:, kept]
     behind += _ranks(behind) * np.float32(MIN_MARGIN)
-    kept = np.arange(batch)
-    for i in sorted(
-        range(n), key=lambda i: min(i, n - 1 - i)
-    ):  # the outermost points leave the ground most often
-        x, y = (right[i, kept] * RIGHT[axis] + behind[i, kept] * BEHIND[axis] for axis in (0, 1))
-        kept = kept[(np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)]
-    both = np.stack([right[:, kept], behind[:, kept]], axis=-1).astype(np.float64)  # (n, k, 2)
+    right = _spaced(np.sort(drawn, axis=0), np.arange(n, dtype=np.float32)[:, None], free_length)
+    stay = _on_ground(right, behind).all(axis=0)
+    both = np.stack([right[:, stay], behind[:, stay]], axis=-1).astype(np.float64)  # (n, k, 2)
     where = (both @ np.array([RIGHT, BEHIND])).transpose(1, 0, 2)
     return _shuffled(rng, where)
 
 
+def _spaced(drawn: NDArray[np.float32], i: ArrayLike, free_length: np.float32) -> NDArray[np.float32]:
+    """The i-th of sorted points of [0, 1), on the line, with i margins before it."""
+    return drawn * free_length - np.float32(SPAN) + np.asarray(i, np.float32) * np.float32(MIN_MARGIN)
+
+
+def _on_ground(right: NDArray[np.float32], behind: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Whether points given along CLEVR's directions lie on the ground."""
+    x, y = (right * RIGHT[axis] + behind * BEHIND[axis] for axis in (0, 1))
+    inside: NDArray[np.bool_] = (np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)
+    return inside
+
+
 def _ranks(points: NDArray[np.float32]) -> NDArray[np.int8]:
-    """For each point of a column (n, batch), the number of points below it."""
-    ranks = np.zeros(points.shape, dtype=np.int8)
-    for i in range(len(points)):
-        for j in range(i):
-            below = points[j] < points[i]
-            ranks[i] += below
-            ranks[j] += ~below
+    """For each point of a column (n, batch), the number of points below it; of equal ones, the first is above."""
+    later = np.triu(np.ones((len(points), len(points)), dtype=bool))[..., None]
+    below = (points < points[:, None]) | ((points == points[:, None]) & later)  # (n, n, batch)
+    ranks: NDArray[np.int8] = below.sum(axis=1, dtype=np.int8) - np.int8(1)  # but itself
     return ranks
 
 

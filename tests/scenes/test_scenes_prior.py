@@ -16,9 +16,18 @@ from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.scenes.camera import project
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
-from trex.scenes.prior import ScenePrior, draw_nuisances, draw_object, draw_positions
+from trex.scenes.prior import SPAN, ScenePrior, draw_nuisances, draw_object, draw_positions
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_from_dict, scene_id, scene_to_dict
-from trex.scenes.validity import BEHIND, MIN_GAP, MIN_MARGIN, RIGHT, is_valid, pair_clearances, problems
+from trex.scenes.validity import (
+    BEHIND,
+    HALF_WIDTH,
+    MIN_GAP,
+    MIN_MARGIN,
+    RIGHT,
+    is_valid,
+    pair_clearances,
+    problems,
+)
 from trex.scenes.visibility import CUBE_PLANES, id_map, visible_pixels
 from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard
 
@@ -125,6 +134,28 @@ def test_positions_keep_margins_and_ground() -> None:
         for axis in (RIGHT, BEHIND):
             along = np.sort(where @ np.asarray(axis), axis=1)
             assert np.all(np.diff(along, axis=1) > MIN_MARGIN - 1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 9])
+def test_positions_are_those_of_a_sampler_that_places_all_before_it_looks(n: int) -> None:
+    """To the bit: banks are named by how they were drawn, and old ones are read again."""
+    batch = 1 << 17 if n == 9 else 4096
+    rng = np.random.default_rng(6)
+    length = np.float32(2.0 * SPAN - (n - 1) * MIN_MARGIN)
+    inserted = np.arange(n, dtype=np.float32)[:, None] * np.float32(MIN_MARGIN)
+    right = np.sort(rng.random((batch, n), dtype=np.float32), axis=1).T * length - np.float32(SPAN) + inserted
+    behind = rng.random((n, batch), dtype=np.float32) * length - np.float32(SPAN)
+    behind += np.argsort(np.argsort(behind, axis=0), axis=0).astype(np.float32) * np.float32(MIN_MARGIN)
+    x, y = (right * RIGHT[axis] + behind * BEHIND[axis] for axis in (0, 1))
+    stay = ((np.abs(x) < HALF_WIDTH) & (np.abs(y) < HALF_WIDTH)).all(axis=0)
+    both = np.stack([right[:, stay], behind[:, stay]], axis=-1).astype(np.float64)
+    where = (both @ np.array([RIGHT, BEHIND])).transpose(1, 0, 2)
+    order = np.argsort(rng.random(where.shape[:2]), axis=1)
+    assert len(where)
+    np.testing.assert_array_equal(
+        draw_positions(np.random.default_rng(6), batch, n),
+        np.take_along_axis(where, order[..., None], axis=1),
+    )
 
 
 @settings(max_examples=25)
