@@ -9,13 +9,14 @@ matters is judged by prior scenes that are not among the cases (`judged`).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.families.discover import conditions_of
-from trex.families.family import Family, Judged, Share, rows
+from trex.families.discover import conditions_of, counted, of_truth
+from trex.families.family import CLEAR, Family, Judged, Share, rows
 from trex.families.pattern import Pattern
 from trex.families.rules import LEVEL, Rule, find_rules, needed
 from trex.families.symptom import Failure, Symptom
@@ -35,7 +36,7 @@ OFTEN = 0.5  # share of the members that a further condition must hold for to be
 EACH = 0.9875
 COHORT = 0.99  # level of the bounds on how often prior scenes meet the conditions
 
-Key = tuple[Symptom, str, str]  # how the model fails, what the unit is in truth, and what it was taken for
+Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken for
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,12 @@ class Case:
     @property
     def key(self) -> Key:
         """What makes it one kind of failure with another."""
-        failure = self.failure
-        return failure.symptom, was(self.facts, failure), failure.value
+        return self.failure.symptom, self.failure.value
+
+    @property
+    def was(self) -> str:
+        """What the unit is in truth."""
+        return was(self.facts, self.failure)
 
 
 def was(facts: Facts, failure: Failure) -> str:
@@ -66,7 +71,9 @@ def families_of(cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Voca
     """The families of these failures, those with the most members first; `cohort` are plain prior scenes.
 
     A kind of failure with a condition that nearly all of its cases share is one family; if only a part shares one, that
-    part is a family and the others are another. Cases that are no hits help to find conditions, and are no members.
+    part is a family and the others are another. What is misread is told for each true value by itself if one of them
+    makes up most of it, or if only so its conditions stand out: green, red and blue things that are all seen as cyan
+    where they are hidden are one family. Cases that are no hits help to find conditions, and are no members.
     """
     kinds: dict[Key, list[Case]] = {}
     for case in cases:
@@ -108,30 +115,50 @@ def judged(
 def _of_kind(
     key: Key, cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary
 ) -> list[Family]:
-    symptom, truth, _ = key
-    base = [
-        condition for condition in _conditions(symptom, vocabulary) if _is_base(condition, symptom, truth)
+    truths = Counter(case.was for case in cases if case.place >= 0)
+    split = [
+        family
+        for truth in truths
+        for family in _of_truth(key, truth, [case for case in cases if case.was == truth], cohort, vocabulary)
     ]
-    conditions = [each for each in _conditions(symptom, vocabulary) if each not in base]
+    starts = Counter(was for was, _ in {(case.was, case.cluster) for case in cases})
+    if max(starts.values()) >= CLEAR * starts.total():
+        return split
+    together = _of_truth(key, "", cases, cohort, vocabulary)
+    clear = [sum(family.size for family in each if family.is_clear) for each in (together, split)]
+    return together if clear[0] >= clear[1] else split
+
+
+def _of_truth(
+    key: Key, truth: str, cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary
+) -> list[Family]:
+    """The families of cases whose units are all `truth`, or of any; held against units of the prior that are so."""
+    symptom, value = key
+    of_symptom = conditions_of(vocabulary)[symptom.level]
+    base = [each for each in of_symptom if truth and _is_base(each, symptom, truth)]
+    conditions = [each for each in of_symptom if each not in base]
     table = np.stack([_unit_row(case, symptom, conditions) for case in cases])
     others = np.concatenate(
         [
             np.zeros((0, len(conditions)), np.bool_),
-            *(_cohort_rows(facts, symptom, base, conditions) for facts in cohort),
+            *(_cohort_rows(facts, key, base, conditions) for facts in cohort),
         ]
     )
     found = []
     for rule, is_clear, places in _covered(table, others, [case.cluster for case in cases]):
         hits = [k for k in places if cases[k].place >= 0]
         if hits:
-            named = [conditions[c] for c in rule]
-            family = _family(key, [*base, *named], [cases[k] for k in hits], is_clear)
-            if rule and len(others):
-                meet = int(others[:, list(rule)].all(axis=1).sum())
-                family = replace(family, usual=(meet, len(others)))
+            members = [cases[k] for k in hits]
+            became = counted((case.was, value) for case in members)
+            kind = of_truth(conditions, symptom, became)
+            named = sorted({*rule, *kind})
+            family = _family(symptom, [*base, *(conditions[c] for c in named)], members, became, is_clear)
+            such = others[others[:, kind].all(axis=1)]
+            if rule and len(such):
+                family = replace(family, usual=(int(such[:, list(rule)].all(axis=1).sum()), len(such)))
             starts = [hits[k] for k in _one_of_each([cases[k].cluster for k in hits])]
             column = _often(table[starts], others, rule)
-            if column is not None:
+            if column is not None and column not in named:
                 family = replace(family, often=(conditions[column], int(table[hits, column].sum())))
             found.append(family)
     return found
@@ -151,10 +178,6 @@ def _covered(
     return found
 
 
-def _conditions(symptom: Symptom, vocabulary: Vocabulary) -> tuple[Condition, ...]:
-    return conditions_of(vocabulary)[symptom.level]
-
-
 def _is_base(condition: Condition, symptom: Symptom, truth: str) -> bool:
     """Whether a condition says what the misread object is in truth, which every case of the kind is."""
     return condition.key == f"{symptom.what} {truth}"
@@ -165,12 +188,12 @@ def _unit_row(case: Case, symptom: Symptom, conditions: Sequence[Condition]) -> 
     return found
 
 
-def _cohort_rows(
-    facts: Facts, symptom: Symptom, base: Sequence[Condition], conditions: Sequence[Condition]
-) -> Bools:
+def _cohort_rows(facts: Facts, key: Key, base: Sequence[Condition], conditions: Sequence[Condition]) -> Bools:
     """(units that could fail so, conditions) of a prior scene."""
+    symptom, value = key
     table = rows(symptom.level, [*base, *conditions], facts, ())
-    found: Bools = table[table[:, : len(base)].all(axis=1)][:, len(base) :]
+    could = table[:, : len(base)].all(axis=1) & symptom.can_show(len(table), (), facts.scene, value)
+    found: Bools = table[could][:, len(base) :]
     return found
 
 
@@ -219,12 +242,17 @@ def _often(members: Bools, others: Bools, known: Sequence[int]) -> int | None:
     return found.conditions[0] if found else None
 
 
-def _family(key: Key, conditions: Sequence[Condition], members: Sequence[Case], is_clear: bool) -> Family:
-    symptom, truth, value = key
+def _family(
+    symptom: Symptom,
+    conditions: Sequence[Condition],
+    members: Sequence[Case],
+    became: tuple[tuple[str, str, int], ...],
+    is_clear: bool,
+) -> Family:
     return Family(
         Pattern.of(conditions),
         symptom,
-        ((truth, value, len(members)),),
+        became,
         members=tuple(sorted(case.place for case in members)),
         clusters=len({case.cluster for case in members}),
         is_clear=is_clear,
@@ -243,13 +271,14 @@ def sides(family: Family, facts: Facts) -> tuple[bool, bool]:
 
 
 def could_fail(family: Family, facts: Facts) -> Bools:
-    """(units,): which units of a scene are in truth what those that failed are."""
+    """(units,): which units of a scene could fail so: those that are in truth what the family says that they are."""
     base = [
         condition
         for condition in family.pattern.conditions
         if any(_is_base(condition, family.symptom, truth) for truth, *_ in family.became)
     ]
-    found: Bools = rows(family.symptom.level, base, facts, ()).all(axis=1)
+    is_such = rows(family.symptom.level, base, facts, ()).all(axis=1)
+    found: Bools = is_such & family.symptom.can_show(len(is_such), (), facts.scene, family.value)
     return found
 
 

@@ -130,6 +130,60 @@ def test_two_faults_of_one_kind_are_two_families() -> None:
     assert any({"touches same color"} <= named(family) for family in families)
 
 
+def seen_as_cyan(n: int, rng: np.random.Generator, colors: Sequence[str]) -> list[Case]:
+    """n failures, one a scene, of objects that a larger one hides, painted in these colors."""
+    found = {
+        k: (facts, i)
+        for k, facts in enumerate(prior_scenes()[100:])
+        for i in range(len(facts.scene.objects))
+        if hidden_by_larger(scene_graph(facts), i)
+    }
+    cases = []
+    for place, k in enumerate(rng.permutation(list(found))[:n]):
+        facts, i = found[k]
+        items = list(facts.scene.objects)
+        items[i] = replace(items[i], color=colors[place % len(colors)])
+        painted = facts_of(replace(facts.scene, objects=tuple(items)), NO_CUBES)
+        cases.append(Case(painted, Failure(Symptom("object", "color"), i, "", "cyan"), place, place))
+    return cases
+
+
+def test_one_mistake_with_objects_of_all_colors_is_told_once() -> None:
+    """Planted bug: a sentence for each color that something had: seven for one fault."""
+    colors = [color for color in NO_CUBES.available("color") if color != "cyan"]
+    told = []
+    for seed in range(5):
+        cases = seen_as_cyan(21, np.random.default_rng(seed), colors)
+        families = families_of(cases, prior_scenes()[:100], NO_CUBES)
+        told.append((len(families), families[0].words, families[0].is_clear))
+        assert sum(family.size for family in families) == 21
+        hidden = [
+            hidden_by_larger(scene_graph(facts), i)
+            for facts in prior_scenes()[:100]
+            for i, item in enumerate(facts.scene.objects)
+            if item.color != "cyan"
+        ]
+        if families[0].words == told[0][1]:
+            assert families[0].usual == (sum(hidden), len(hidden)), "what is cyan cannot be seen as cyan"
+    whole = (1, "The model sees an object as cyan where it is partly hidden by a larger object.", True)
+    assert told.count(whole) >= 4, told
+
+
+def test_of_one_mistake_it_is_said_what_most_of_its_objects_are() -> None:
+    for colors, words in (
+        (("green",), "The model sees a green object as cyan"),
+        (("green", "red"), "The model sees an object as cyan"),
+    ):
+        cases = seen_as_cyan(12, np.random.default_rng(1), colors)
+        families = families_of(cases, prior_scenes()[:100], NO_CUBES)
+        assert families[0].words.startswith(words) and families[0].size >= 10
+    (odd,) = seen_as_cyan(1, np.random.default_rng(2), ("red",))
+    most = [*seen_as_cyan(9, np.random.default_rng(1), ("green",)), replace(odd, cluster=99, place=9)]
+    first, *others = families_of(most, prior_scenes()[:100], NO_CUBES)
+    assert "a green object as cyan" in first.words and first.size == 9
+    assert [family.words for family in others] == ["The model sees a red object as cyan."]
+
+
 def test_two_failures_suggest_at_most_and_one_nothing() -> None:
     for n in (1, 2):
         (family,) = families_of(
