@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.words import with_article
-from trex.scenes.graph import Facts, scene_facts, scene_graph
+from trex.scenes.graph import RELATIONS, Facts, scene_facts, scene_graph
 from trex.scenes.questions.programs import Program
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES, NUISANCES
 from trex.scenes.vocabulary import Vocabulary
 

@@ -15,7 +15,6 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.scenes.describe import object_words
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import (
     ATTRIBUTE_KINDS,
@@ -29,7 +28,7 @@ from trex.scenes.misreading import (
     phantoms,
 )
 from trex.scenes.questions.variants import Bools, joined
-from trex.scenes.scene import Scene, SceneObject, with_attribute
+from trex.scenes.scene import Scene, SceneObject, object_words, with_attribute
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 LEAST_MARGIN = 2.0  # sure answers by which what a change explains must outweigh what it contradicts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.scenes.properties import RADIUS
-from trex.scenes.relations import related
-from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, SceneObject
-from trex.scenes.validity import BEHIND
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, SceneObject, Vec3
+from trex.scenes.validity import BEHIND, RIGHT
 from trex.scenes.visibility import id_map, id_map_and_alone
 from trex.scenes.vocabulary import Vocabulary
 
@@ -23,6 +23,24 @@ if TYPE_CHECKING:
 
 NEAR_PX = 2  # objects touch in the picture if pixels of theirs are at most so far apart, of 480 by 320
 Touching = tuple[tuple[int, ...], ...]
+_RIGHT: Vec3 = (*RIGHT, 0.0)
+_BEHIND: Vec3 = (*BEHIND, 0.0)
+
+
+def _opposite(direction: Vec3) -> Vec3:
+    x, y, z = direction
+    return (-x, -y, -z)
+
+
+DIRECTIONS: dict[str, Vec3] = {
+    "left": _opposite(_RIGHT),
+    "right": _RIGHT,
+    "front": _opposite(_BEHIND),
+    "behind": _BEHIND,
+}
+RELATIONS = tuple(DIRECTIONS)
+# j is r of i if (c_j - c_i) . direction_r > MARGIN, Blender units (clevr-dataset-gen, render_images.py).
+MARGIN = 0.2
 
 
 @dataclass(frozen=True)
@@ -132,3 +150,15 @@ def scene_graph(facts: Facts) -> nx.DiGraph:
             for j in others:
                 graph.edges[j, i][direction] = 1
     return graph
+
+
+def related(scene: Scene) -> dict[str, list[list[int]]]:
+    """CLEVR's `relationships`: related(scene)["left"][i] lists, ascending, the objects left of object i."""
+    places = tuple((item.x, item.y) for item in scene.objects)
+    return {name: [_beyond(places, at, name) for at in places] for name in RELATIONS}
+
+
+def _beyond(places: Iterable[tuple[float, float]], origin: tuple[float, float], name: str) -> list[int]:
+    dx, dy, _ = DIRECTIONS[name]
+    x0, y0 = origin
+    return [j for j, (x, y) in enumerate(places) if (x - x0) * dx + (y - y0) * dy > MARGIN]

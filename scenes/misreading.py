@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.bitsets import scene_sets
 from trex.scenes.questions.programs import Program, Step
 from trex.scenes.questions.variants import MAX_SLOTS, ONE, Bools, Ints, Joined, Variants, joined
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES, Scene
 from trex.scenes.vocabulary import CLEVR, Category, Vocabulary
 

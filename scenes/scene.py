@@ -1,11 +1,11 @@
-"""A scene as a frozen value: objects and nuisances, and its lossless JSON form."""
+"""A scene as a frozen value: objects and nuisances, its lossless JSON form, and its objects in words."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -204,3 +204,16 @@ def scene_id(scene: Scene) -> str:
     """sha256 (hex) of the scene's canonical JSON: equal if and only if the scenes are equal."""
     text = json.dumps(scene_to_dict(scene), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def object_words(scene: Scene, index: int, beside: Sequence[int] = ()) -> str:
+    """An object in words: "small red metal cylinder"; "other small ..." if one of those named before has the same."""
+    item = scene.objects[index]
+    is_alike = any(scene.objects[other].category == item.category for other in beside)
+    return f"{'other ' if is_alike else ''}{item.size} {item.color} {item.material} {item.shape}"
+
+
+def scene_words(scene: Scene) -> str:
+    """The objects of a scene in words, for readers who do not see it."""
+    items = ", ".join(object_words(scene, index) for index in range(len(scene.objects)))
+    return f"Rendered scene with {len(scene.objects)} objects: {items}"

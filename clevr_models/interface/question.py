@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import short
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.functions import FUNCTIONS, OBJECT, SET
 from trex.scenes.questions.programs import Step
-from trex.scenes.relations import RELATIONS
 from trex.scenes.vocabulary import CLEVR
 
 

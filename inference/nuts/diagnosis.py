@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, whole_percent
+from trex.foundation.words import percent, whole_percent
 from trex.inference.nuts.options import ACCEPT, DEPTH, DIVERGENT, ENERGY, FIGURES, GRADIENTS, NutsOptions
 from trex.inference.statistics.diagnostics import MIN_DRAWS, Diagnosis, basic_summaries, diagnose_all
 from trex.inference.statistics.verdict import MAX_R_HAT, MIN_ESS

@@ -27,7 +27,7 @@ from typing import Generic
 
 import numpy as np
 
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import percent, percent_interval
 from trex.inference.statistics.importance import reweigh
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.statistics.weighted import upper_counts

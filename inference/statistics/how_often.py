@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, percent_interval, percent_span
+from trex.foundation.words import percent, percent_interval, percent_span
 from trex.inference.statistics.importance import effective_size
 from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import percent, percent_interval
 
 LEAST_HITS = 4  # fewer give no point value, whatever the standard error
 MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rules out a point value

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.foundation.percent import percent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.inference.statistics.diagnostics import Diagnosis, by_chain, diagnose, diagnose_all
 from trex.inference.statistics.how_often import HowOften
 from trex.inference.statistics.proportion import clopper_pearson

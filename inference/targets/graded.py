@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, label_indices
 from trex.inference.targets.kind import Goal, TargetKind, TargetRequest
 from trex.inference.targets.probability_vector import probability_vector

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.targets.arrays import Array
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
 from trex.inference.targets.kind import Goal, TargetKind, TargetRequest

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.targets.arrays import Array, at_most
 from trex.inference.targets.gaussian import WIDTH, GaussianTarget, gaussian_target, label_index
 from trex.inference.targets.kind import Goal, TargetKind, TargetRequest

@@ -12,8 +12,8 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import Json, field, finite, listed, mapping, text, triple, whole
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
 from trex.scenes.clevr_format.json_files import read_items, write_items
+from trex.scenes.graph import DIRECTIONS, related
 from trex.scenes.properties import RADIUS
-from trex.scenes.relations import DIRECTIONS, related
 from trex.scenes.scene import (
     ATTRIBUTES,
     FARTHEST,

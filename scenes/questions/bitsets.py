@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trex.scenes.relations import RELATIONS, related
+from trex.scenes.graph import RELATIONS, related
 from trex.scenes.scene import ATTRIBUTES, Scene
 
 Bits = int  # bit i is set if object i is in the set

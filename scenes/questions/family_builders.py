@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.bitsets import Bits
 from trex.scenes.questions.filters import Option, attribute_bits, pick
 from trex.scenes.questions.program_builder import DeadEndError, Draft, Objects, Single
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 
 COUNT_EMPTY = 0.25  # share of descriptions that match nothing, in questions for a count

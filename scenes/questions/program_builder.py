@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.bitsets import Bits
 from trex.scenes.questions.filters import FILTER_ORDER, Description, Option, World, absent, pick, pick_option
 from trex.scenes.questions.programs import Program, Step
-from trex.scenes.relations import RELATIONS
 
 
 class DeadEndError(Exception):

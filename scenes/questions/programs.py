@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from trex.foundation.errors import InputError, TrexError, unknown
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.bitsets import Bits, SceneSets, scene_sets
 from trex.scenes.questions.functions import ANSWER_TYPES, BOOL, FUNCTIONS, INTEGER, Function
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex.scenes.relations import related
+from trex.scenes.graph import related
 from trex.scenes.scene import Scene
 
 Value = set[int] | int | bool | str

@@ -16,7 +16,7 @@ from trex.scenes.explaining import Case, Explained, explain
 from trex.scenes.misreading import Answered, Kind, Misreading
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
 from trex.scenes.questions.programs import Program
-from trex.scenes.scene import with_attribute
+from trex.scenes.scene import Nuisances, Scene, SceneObject, object_words, with_attribute
 from trex.scenes.vocabulary import CLEVR
 
 KINDS: tuple[Kind, ...] = ("missed", "doubled", "phantom", "shape", "size", "color", "material", "mirrored")
@@ -267,3 +267,12 @@ def test_guesses_that_count_as_much_as_sure_answers_hide_what_is_misread(
     """The planted bug: every answer has the same weight."""
     monkeypatch.setattr(Answered, "weight", 1.0)
     assert guesses(4) < 4
+
+
+def test_an_object_like_one_that_was_named_is_the_other_one() -> None:
+    """Planted bug: "the small green cylinder is read as a cube; without the small green cylinder ..."."""
+    first = SceneObject("cylinder", "small", "green", "rubber", 0.0, 0.0, 0.0)
+    scene = Scene((first, replace(first, x=1.0, rotation=2.0), replace(first, material="metal")), Nuisances())
+    assert object_words(scene, 1) == "small green rubber cylinder"
+    assert object_words(scene, 1, beside=[0]) == "other small green rubber cylinder"
+    assert object_words(scene, 2, beside=[0, 1]) == "small green metal cylinder"

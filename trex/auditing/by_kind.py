@@ -13,8 +13,7 @@ from trex.auditing.judging.membership import failures_of
 from trex.auditing.records import Answer, Examined
 from trex.families.symptom import PHANTOM, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent_span
-from trex.foundation.words import capitalized
+from trex.foundation.words import capitalized, percent_span
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Proportion

@@ -13,9 +13,8 @@ from trex.auditing.records import Examined
 from trex.finding.find import find_query
 from trex.finding.source import query_file
 from trex.foundation.files import make_folder, write_atomic
-from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.query.schema import SceneSection
 from trex.query.toml_file import parse_query
 from trex.query.toml_text import toml_text

@@ -21,15 +21,14 @@ from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent, percent_interval, whole_percent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent, percent_interval, whole_percent
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
-from trex.scenes.describe import scene_words
+from trex.scenes.scene import scene_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.world import open_renderer
 

@@ -11,7 +11,7 @@ from trex.commands.verb import Session, Verb, failed
 from trex.explain.options import ExplainOptions
 from trex.foundation.errors import InputError
 from trex.foundation.options import Option
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.query.verb_options import Endpoint, MaxRequests, Processes, TrustRemoteCode, TrustRun, about_model
 from trex.runs.place import RUNS
 

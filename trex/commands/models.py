@@ -15,7 +15,7 @@ from trex.commands.training import TRAIN
 from trex.commands.verb import Session, Verb, failed
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.options import Option, Options
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import percent, percent_interval
 from trex.query.verb_options import Endpoint, MaxRequests, TrustRemoteCode, about_model
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from pydantic import Field
 from trex.curves.doses import QUANTITIES, Quantity, value_quantity
 from trex.explain.explanation import AnyScene
 from trex.foundation.fields import Number
-from trex.foundation.percent import whole_percent
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import capitalized, counted, whole_percent
 from trex.inference.statistics.dose_response import HALF, Threshold, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from trex.curves.curve import SHARES, Curve, CurveScene, between
-from trex.foundation.percent import whole_percent
+from trex.foundation.words import whole_percent
 from trex.pages.table import Column, Table
 
 NOT_REACHED = "–"

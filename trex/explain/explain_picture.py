@@ -31,12 +31,11 @@ from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
 from trex.render.similarity import mean_ssim, shrink
 from trex.runs.folder import check_out
-from trex.scenes.describe import object_words
 from trex.scenes.edits import leave_out
 from trex.scenes.questions.english import parse
 from trex.scenes.questions.programs import Program
 from trex.scenes.questions.truth import true_answer
-from trex.scenes.scene import Scene
+from trex.scenes.scene import Scene, object_words
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.hits import largest_change
 from trex.worlds.world import open_model, open_renderer

@@ -21,7 +21,7 @@ from trex.explain.explanation import (
 from trex.explain.options import ExplainOptions
 from trex.explain.saliency_masks import lacks_saliency, make_saliency
 from trex.explain.scene_scores import SceneScores, apply_all
-from trex.explain.shown import ShownExplanation
+from trex.explain.words import ShownExplanation
 from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
 from trex.inference.attribution.leave_one_out import paired_effect
 from trex.inference.types import Floats

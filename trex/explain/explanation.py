@@ -224,7 +224,7 @@ class Saliency:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The explanation of one hit, which `trex.explain.shown` shows; parts that were not requested are None.
+    """The explanation of one hit, which `trex.explain.words` shows; parts that were not requested are None.
 
     `is_by_truth`: flips are judged by what `compared` says; files from before the truth was compared lack it
     (`trex.explain.stored` judges these again).

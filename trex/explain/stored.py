@@ -9,7 +9,7 @@ import numpy as np
 
 from trex.explain.compared import distance_from_right, is_right
 from trex.explain.explanation import Effect, Explanation, ranked
-from trex.explain.shown import ShownExplanation
+from trex.explain.words import ShownExplanation
 from trex.foundation.codec import Codec
 from trex.foundation.errors import unknown
 from trex.runs.folder import RunFolder

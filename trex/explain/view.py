@@ -11,14 +11,14 @@ from trex.explain.compared import Compared
 from trex.explain.explanation import Effect, Explanation, Score
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import points
 from trex.render.picture import Bytes
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
-from trex.scenes.describe import object_words
+from trex.scenes.scene import object_words
 from trex.trials.confirmation import EnlargedLook
 
 RED = np.array([215, 38, 30], dtype=np.float64)

@@ -1,8 +1,9 @@
-"""Explanations in sentences and tables, identical on the terminal and on every page."""
+"""Explanations in sentences and tables, identical on the terminal, in notebooks and on every page."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.explain.compared import Compared, compared_words
@@ -15,13 +16,13 @@ from trex.explain.explanation import (
     SaliencyMap,
 )
 from trex.explain.saliency_agreement import scene_agreement
-from trex.foundation.percent import percent
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import capitalized, counted, percent
 from trex.inference.attribution.blame import Blame
 from trex.inference.attribution.leave_one_out import NOTICEABLE, only, strongest
+from trex.pages.notebook_html import block_html
 from trex.pages.table import Column, Table
 from trex.pages.wording import points
-from trex.scenes.describe import object_words
+from trex.scenes.scene import object_words
 
 DOES_WITHOUT: Mapping[Compared, str] = {  # what leaving out objects does
     "truth": "makes the model right",
@@ -270,3 +271,21 @@ def map_words(explanation: Explanation, found: SaliencyMap) -> str:
 def _listed(words: Sequence[str]) -> str:
     """The words as a list: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+@dataclass(frozen=True, repr=False)
+class ShownExplanation(Explanation):
+    """An explanation that says what it found."""
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.picture[:8]}: {sentence(self)}>"
+
+    def __str__(self) -> str:
+        """All sentences, and the effect of leaving out each object."""
+        return "\n".join([*sentences(self), *effect_table(self, self.removals, "").text("  ")])
+
+    def _repr_html_(self) -> str:
+        """The sentences, and the effect of leaving out each object, for notebooks."""
+        first, *others = sentences(self)
+        table = effect_table(self, self.removals, "").html("Each object left out")
+        return block_html(first, others, [str(table)], f"hit {self.picture}")

@@ -25,8 +25,7 @@ from trex.families.symptom import (
     Symptom,
 )
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent, percent_span, whole_percent
-from trex.foundation.words import capitalized, counted, with_article
+from trex.foundation.words import capitalized, counted, percent, percent_span, whole_percent, with_article
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.notebook_html import block_html
 from trex.scenes.conditions import (

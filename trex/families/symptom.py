@@ -9,10 +9,9 @@ import numpy as np
 
 from trex.foundation.words import with_article
 from trex.scenes.conditions import Bools, Level
-from trex.scenes.describe import object_words
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
 from trex.scenes.questions.programs import YES_NO
-from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.pages.thumbnails import jpeg_url
 
 SHOWN = 3  # answers per hit

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import percent, percent_interval
 from trex.pages.glossary import gloss
 from trex.pages.wording import points
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex.foundation.percent import percent, percent_interval, signed_points
+from trex.foundation.words import percent, percent_interval, signed_points
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import Query
 from trex.worlds.registry import world_named

@@ -14,8 +14,7 @@ import numpy as np
 from pydantic import model_validator
 
 from trex.families.symptom import seen_words
-from trex.foundation.percent import percent, signed_points
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import capitalized, counted, percent, signed_points
 from trex.inference.statistics.clustered import paired_difference
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.statistics.paired import Paired
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked, with_note

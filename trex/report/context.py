@@ -13,8 +13,7 @@ from trex.explain.stored import read_explanations
 from trex.explain.traces import TracedDraw, Traces, read_traces
 from trex.explain.view import ExplanationView, make_explanation_view
 from trex.families.family import Family
-from trex.foundation.percent import percent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures

@@ -12,8 +12,7 @@ from trex.explain.traces import Traces
 from trex.families.family import Family
 from trex.families.lineage import Families
 from trex.families.pattern import predicate
-from trex.foundation.percent import percent
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import capitalized, counted, percent
 from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
 from trex.report.proof import misread_parts, telling, tells_truth

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 
 from trex.families.family import Family
 from trex.families.lineage import NO_FAMILY, Families
-from trex.foundation.percent import percent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.pages.table import Table, table_of
 from trex.pages.thumbnails import SMALL_PX, jpeg_url
 from trex.render.png_url import url_of_png
 from trex.runs.folder import RunFolder
 from trex.runs.picture_files import StoredPicture, read_stored
 from trex.runs.record import CONTROL, CONTROLS, PRIOR, RANDOM, Record
-from trex.scenes.describe import object_words
-from trex.scenes.scene import NUISANCES
+from trex.scenes.scene import NUISANCES, object_words
 from trex.search.hit import Hit
 from trex.worlds.description import Noun
 from trex.worlds.latents import VECTORS, form_of

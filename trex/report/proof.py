@@ -9,11 +9,11 @@ from trex.explain.explanation import Effect, Explanation
 from trex.explain.traces import TracedDraw
 from trex.explain.view import outlined
 from trex.families.symptom import Failure, misread_words
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.pages.thumbnails import jpeg_url
 from trex.runs.folder import RunFolder
 from trex.runs.pictures import read_picture
-from trex.scenes.describe import object_words
+from trex.scenes.scene import object_words
 from trex.search.hit import Hit
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from trex.foundation.percent import whole_percent
 from trex.foundation.progress import Progress
+from trex.foundation.words import whole_percent
 
 if TYPE_CHECKING:
     from trex.pages.display import Display

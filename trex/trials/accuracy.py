@@ -13,8 +13,7 @@ from trex.clevr_models.published import PUBLISHED
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Number
 from trex.foundation.files import make_folder, write_atomic
-from trex.foundation.percent import percent, percent_interval
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent, percent_interval
 from trex.inference.statistics.clustered import clustered_share
 
 PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"

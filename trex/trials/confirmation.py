@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Hash, LogProb, Number
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.statistics.proportion import Proportion, share
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import jpeg_url

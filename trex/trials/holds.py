@@ -16,8 +16,8 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash, Number
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent_interval, whole_percent
 from trex.foundation.progress import Progress
+from trex.foundation.words import percent_interval, whole_percent
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion

@@ -1,4 +1,4 @@
-"""`trex find`, told the kind of each mistake: an attribute's value, which no scene of the search has."""
+"""`trex find`, told the kind of each mistake: an attribute's value, which no scene of the search has, or "missed"."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import trex
 from benchmarks.planted.claims import Claim, claim_of
 from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.through_trex import Asked, rendering
+from benchmarks.planted.faults import MISSED
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.world import OBJECTS
 from trex.scenes.scene import ATTRIBUTES
 
 THINGS = {"shape": "{}s", "size": "{} things", "color": "{} things", "material": "{} things"}
+MOST_OBJECTS = OBJECTS[1]  # of scenes in which one may be missed: the more, the likelier
 SPARE = 0.6  # of the share of a hint, for the scenes of the prior; the rest decides, explains and judges
 
 
 def find(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     """A search for each hint that can be asked for; its established families."""
-    told = [hint for hint in hints if hint.shows in ATTRIBUTES]
+    told = [hint for hint in hints if hint.shows in (*ATTRIBUTES, MISSED)]
     claims, notes = list[Claim](), list[str]()
     for number, hint in enumerate(told):
         share = referee.left // (len(told) - number)
@@ -32,9 +34,12 @@ def find(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
 
 
 def _searched(folder: Path, referee: Referee, seed: int, hint: Hint, scenes: int) -> list[Claim]:
+    is_missed = hint.shows == MISSED
+    things = "things" if is_missed else THINGS[hint.shows].format(hint.value)
     run = trex.find(
-        question=f"How many {THINGS[hint.shows].format(hint.value)} are there?", answer="1", revoke=[hint.value],
-        objects=list(OBJECTS), preset="fake", model=Asked(referee), seed=seed, prior_scenes=scenes, steps=0,
+        question=f"How many {things} are there?", answer=str(MOST_OBJECTS - 1) if is_missed else "1",
+        revoke=[] if is_missed else [hint.value], objects=[MOST_OBJECTS if is_missed else OBJECTS[0], MOST_OBJECTS],
+        preset="fake", model=Asked(referee), seed=seed, prior_scenes=scenes, steps=0,
         control=False, out=folder / "run", progress=False, large=False,
     )  # fmt: skip
     return [

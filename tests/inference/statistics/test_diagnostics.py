@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 
 from tests.references.draws import scored
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.inference.statistics.diagnostics import basic_summaries, by_chain, collect, diagnose
 from trex.inference.statistics.how_often import HowOften, how_often
 from trex.inference.statistics.two_phase import everyone

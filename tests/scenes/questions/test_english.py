@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.references.official_clevr import data_file, raw
 from tests.references.scene_strategies import random_scene
 from trex.foundation.errors import InputError
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.english import parse, phrase
 from trex.scenes.questions.families import FAMILIES, random_question
 from trex.scenes.questions.filters import ANYTHING, FILTER_ORDER, Description
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import Program, Step
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import CLEVR, CONE, ShapeCard, Vocabulary
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from tests.references.scene_strategies import random_scene
 from trex.foundation.errors import InputError
+from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.english import meaning, parse, phrase, phrasing, things
 from trex.scenes.questions.english.tree import Ask, Beside, Both, Compare, Either, Question, Sharing, Things
 from trex.scenes.questions.families import FAMILIES, Family, random_question
 from trex.scenes.questions.family_forms import family_of
 from trex.scenes.questions.filters import FILTER_ORDER, Description
 from trex.scenes.questions.programs import Program, Step
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES
 from trex.scenes.vocabulary import CLEVR
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from trex.scenes.graph import RELATIONS
 from trex.scenes.misreading import census
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.bitsets import scene_sets
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.programs import InvalidProgram, Program, Step, execute_on
 from trex.scenes.questions.variants import Variants, joined
-from trex.scenes.relations import RELATIONS
 from trex.scenes.scene import ATTRIBUTES, Nuisances, Scene, SceneObject
 from trex.scenes.vocabulary import CLEVR
 

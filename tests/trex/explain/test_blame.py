@@ -33,9 +33,8 @@ from trex.query.schema import TargetSection
 from trex.query.target import leaves_answer_open
 from trex.render.fake import GROUND
 from trex.runs.pictures import read_picture
-from trex.scenes.describe import object_words
 from trex.scenes.edits import Edit
-from trex.scenes.scene import Scene, with_attribute
+from trex.scenes.scene import Scene, object_words, with_attribute
 
 SEED = 20_265
 

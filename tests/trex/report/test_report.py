@@ -21,7 +21,7 @@ from trex.families.lineage import NO_FAMILY, Families
 from trex.families.pattern import Pattern
 from trex.families.symptom import RESPONSIBLE
 from trex.finding.conclude import Outcome, conclude_run
-from trex.foundation.percent import percent
+from trex.foundation.words import percent
 from trex.pages import figures
 from trex.report import context
 from trex.report.context import goal

@@ -17,13 +17,12 @@ from trex.foundation.words import with_article
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.inference.scoring import images
 from trex.render.renderer import SceneRenderer
-from trex.scenes.describe import object_words
 from trex.scenes.edits import Edit, attribute_edits, leave_out, removals
 from trex.scenes.graph import Facts
 from trex.scenes.noise import fresh_draws
 from trex.scenes.questions.families import FAMILIES, SceneQuestion
 from trex.scenes.questions.programs import InvalidProgram, execute
-from trex.scenes.scene import ATTRIBUTES, Scene
+from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 from trex.scenes.validity import is_valid
 from trex.scenes.views import other_views
 from trex.scenes.vocabulary import Vocabulary

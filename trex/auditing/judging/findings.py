@@ -13,7 +13,7 @@ from trex.auditing.judging.reword import Wordings
 from trex.auditing.judging.sought import Sought
 from trex.auditing.records import Tested
 from trex.families.family import Family, clear_value
-from trex.foundation.percent import percent, percent_interval
+from trex.foundation.words import percent, percent_interval
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson

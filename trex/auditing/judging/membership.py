@@ -10,12 +10,11 @@ from trex.auditing.records import Examined, Mistake
 from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
 from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, seen_words, wrong_words
-from trex.scenes.describe import object_words
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if, answers_if, counting, phantoms
 from trex.scenes.questions.families import SceneQuestion
 from trex.scenes.questions.programs import Program
-from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject
+from trex.scenes.scene import ATTRIBUTES, Scene, SceneObject, object_words
 from trex.scenes.vocabulary import Vocabulary
 
 Memberships = Sequence[Sequence[set[int]]]  # of each picture and confident mistake, the families by number

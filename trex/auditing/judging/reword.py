@@ -19,7 +19,7 @@ from trex.auditing.records import Reworded
 from trex.clevr_models.interface.bound import reads_words
 from trex.clevr_models.interface.question import question_of
 from trex.families.family import Family
-from trex.foundation.percent import percent_interval
+from trex.foundation.words import percent_interval
 from trex.inference.scoring import images
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion

@@ -16,8 +16,7 @@ from rich.text import Text
 from trex.farm.monitor.overview import Overview, Row, live, overview
 from trex.farm.queue.words import SHORT, tally
 from trex.farm.status import FarmStatus
-from trex.foundation.percent import whole_percent
-from trex.foundation.words import counted, escaped, span
+from trex.foundation.words import counted, escaped, span, whole_percent
 from trex.search.progress import PHASES, Status
 
 REFRESH_S = 1.0

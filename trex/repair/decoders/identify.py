@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.inference.repair.perturbation import NOISES, nearest_rows, perturbation
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet

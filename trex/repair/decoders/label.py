@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
-from trex.foundation.words import capitalized, counted
+from trex.foundation.words import capitalized, counted, percent
 from trex.inference.repair.votes import (
     MISSING,
     NONE,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
+from trex.foundation.words import percent
 from trex.inference.repair.nearest import nearest, share_farther
 from trex.inference.rng import stream
 from trex.mnist_models.pictures import DataSet

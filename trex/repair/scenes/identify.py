@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from trex.foundation.percent import percent
 from trex.foundation.progress import Progress
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent
 from trex.inference.rng import stream
 from trex.repair.domain import Work
 from trex.repair.files import Found, read_record, write_record

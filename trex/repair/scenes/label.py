@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from trex.families.symptom import seen_words
 from trex.foundation.files import write_atomic
-from trex.foundation.percent import percent, percent_interval
 from trex.foundation.progress import Progress
-from trex.foundation.words import counted
+from trex.foundation.words import counted, percent, percent_interval
 from trex.inference.statistics.clustered import clustered_interval
 from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
@@ -24,7 +23,7 @@ from trex.repair.scenes.families import Fresh, generator_of
 from trex.repair.scenes.identify import SceneIdentifyResult
 from trex.repair.scenes.loaded import Folder, SceneLoaded, SceneStream
 from trex.repair.scenes.reading import RIGHT
-from trex.scenes.describe import object_words
+from trex.scenes.scene import object_words
 
 SCENARIO, WEAK, NEITHER = "scenario", "weak scenario", "no scenario"
 HALF = 0.5

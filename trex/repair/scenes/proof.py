@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from trex.foundation.percent import signed_points
-from trex.foundation.words import counted
+from trex.foundation.words import counted, signed_points
 from trex.repair.files import Record, file_sha256, read_record
 from trex.repair.folder import DONE, RepairFolder
 from trex.repair.results import Compared

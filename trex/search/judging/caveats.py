@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trex.clevr_models.interface.answers import MOST, UNPARSED
-from trex.foundation.percent import percent
-from trex.foundation.words import rough_span
+from trex.foundation.words import percent, rough_span
 from trex.inference.statistics.two_phase import estimate, spread_share, with_spread
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, PRIOR, Record

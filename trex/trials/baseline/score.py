@@ -22,9 +22,8 @@ from trex.query.question import named_answers
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.runs.folder import check_free
-from trex.scenes.describe import scene_words
 from trex.scenes.prior import ScenePrior
-from trex.scenes.scene import Scene
+from trex.scenes.scene import Scene, scene_words
 from trex.trials.baseline.baseline import Baseline, ScoredExample, is_mistake
 from trex.trials.baseline.misread import COHORT, Photographed, Tracer, photographed
 from trex.worlds.world import Plan, open_renderer

@@ -19,11 +19,10 @@ from trex.query.question import named_answers
 from trex.query.resolved import ResolvedQuery
 from trex.query.schema import Query
 from trex.scenes.camera import axes
-from trex.scenes.describe import scene_words
 from trex.scenes.distinct import RULE, are_distinct
 from trex.scenes.questions.truth import is_wrong, true_answer
 from trex.scenes.questions.wrong_answer import wrong_words
-from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene
+from trex.scenes.scene import ATTRIBUTES, NUISANCES, Scene, scene_words
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Judgment, Known, Noun, Summary
 from trex.worlds.latents import SCENES, Form
