@@ -126,7 +126,19 @@ def _of_kind(
         return split
     together = _of_truth(key, "", cases, cohort, vocabulary)
     clear = [sum(family.size for family in each if family.is_clear) for each in (together, split)]
-    return together if clear[0] >= clear[1] else split
+    return together if clear[0] >= clear[1] and _are_alike(cases, together[0]) else split
+
+
+def _are_alike(cases: Sequence[Case], family: Family) -> bool:
+    """Whether most true values that SPLIT starts or more have are in the family with more than half of these.
+
+    Four spheres of which two meet what six cylinders share, as other spheres do, show nothing of spheres.
+    """
+    starts = {(case.was, case.cluster): case.place in family.members for case in cases if case.place >= 0}
+    of = Counter(was for was, _ in starts)
+    inside = Counter(was for (was, _), is_member in starts.items() if is_member)
+    often = [was for was, n in of.items() if n >= SPLIT]
+    return not often or sum(inside[was] > of[was] / 2 for was in often) > len(often) / 2
 
 
 def _of_truth(

@@ -184,6 +184,26 @@ def test_of_one_mistake_it_is_said_what_most_of_its_objects_are() -> None:
     assert [family.words for family in others] == ["The model sees a red object as cyan."]
 
 
+def test_what_one_kind_of_object_shows_is_not_said_of_another() -> None:
+    """Planted bug: two of four red things that happen to be hidden made "an object" of "a green object"."""
+    rng = np.random.default_rng(4)
+    green, hidden_red = seen_as_cyan(6, rng, ("green",)), seen_as_cyan(2, rng, ("red",))
+    open_red = [
+        Case(facts, Failure(Symptom("object", "color"), i, "", "cyan"), 0)
+        for facts in prior_scenes()[100:]
+        for i, item in enumerate(facts.scene.objects)
+        if item.color == "red" and not hidden_by_larger(scene_graph(facts), i)
+    ]
+    reds = [*hidden_red, *(open_red[k] for k in rng.permutation(len(open_red))[:2])]
+    every = [replace(each, cluster=k, place=k) for k, each in enumerate([*green, *reds])]
+    first, *others = families_of(every, prior_scenes()[:100], NO_CUBES)
+    assert (
+        first.words == "The model sees a green object as cyan where it is partly hidden by a larger object."
+    )
+    assert first.size == 6 and sum(family.size for family in others) == 4
+    assert all("a red object" in family.words for family in others)
+
+
 def test_two_failures_suggest_at_most_and_one_nothing() -> None:
     for n in (1, 2):
         (family,) = families_of(
