@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.planted.run import ENTRANTS, Bench, carry_out, cpu_hours, table
+from benchmarks.planted.run import ENTRANTS, Bench, carry_out, cpu_hours, keep, table
 from benchmarks.planted.world import CHUNK
 
 POOL = 100_000
@@ -14,7 +14,7 @@ POOL = 100_000
 def main(arguments: list[str] | None = None) -> None:
     """Do the runs that are not there yet, or print their table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the runs, or for --table a record")
     parser.add_argument("--entrant", action="append", choices=list(ENTRANTS))
     parser.add_argument("--budget", action="append", type=int, help="renders; repeatable")
     parser.add_argument("--seed", action="append", type=int)
@@ -28,9 +28,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--table", action="store_true", help="print the table of all runs in OUT, and do none"
     )
+    parser.add_argument(
+        "--keep", type=Path, metavar="RECORD", help="add the runs in OUT to a record, and do none"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.pool < CHUNK or chosen.pool % CHUNK:
         parser.error(f"--pool {chosen.pool} is no multiple of {CHUNK}; give one")
+    if chosen.keep:
+        keep(chosen.out, chosen.keep)
+        return
     if chosen.table:
         print(table(chosen.out))
         print(f"\n{cpu_hours(chosen.out):.2f} CPU hours")

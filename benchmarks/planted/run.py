@@ -128,8 +128,39 @@ def _run(bench: Bench, truth: Truth, entrant: str, budget: int, seed: int) -> st
 
 
 def rows(out: Path) -> list[Row]:
-    """All runs of a folder."""
+    """All runs of a folder, or of a record that `keep` wrote."""
+    if out.is_file():
+        return [json.loads(line) for line in out.read_text().splitlines()]
     return [json.loads(path.read_text()) for path in sorted((out / "runs").glob("*.json"))]
+
+
+def keep(out: Path, record: Path) -> None:
+    """Put the runs of a folder into a record, a line each: what the table needs of them, and their processor time.
+
+    Runs of the same name are replaced, so that a table can grow over many days and machines.
+    """
+    seconds = _seconds(out)
+    known = {_name(row): row for row in (rows(record) if record.is_file() else [])}
+    for row in rows(out):
+        stated = [
+            {key: each[key] for key in ("rate", "true_rate", "covers")}
+            for each in _claims(row)
+            if "covers" in each
+        ]
+        kept = {key: value for key, value in row.items() if key not in ("faults", "note")}
+        known[_name(row)] = {**kept, "claims": stated, "cpu_s": seconds.get(_name(row))}
+    lines = (json.dumps(known[name], separators=(",", ":")) + "\n" for name in sorted(known))
+    write_atomic(record, "".join(lines).encode())
+
+
+def _name(row: Row) -> str:
+    return "-".join(str(row[key]) for key in ("target", "entrant", "budget", "seed"))
+
+
+def _seconds(out: Path) -> dict[str, float]:
+    path = out / "times.jsonl"
+    known = map(json.loads, path.read_text().splitlines() if path.is_file() else [])
+    return {each["run"]: float(each["cpu_s"]) for each in known}
 
 
 @dataclass(frozen=True)
@@ -210,10 +241,10 @@ def table(out: Path) -> str:
 
 
 def cpu_hours(out: Path) -> float:
-    """CPU hours of all runs of a folder."""
-    path = out / "times.jsonl"
-    lines = path.read_text().splitlines() if path.is_file() else []
-    return sum(float(json.loads(line)["cpu_s"]) for line in lines) / 3600
+    """CPU hours of all runs of a folder or a record."""
+    if out.is_file():
+        return sum(float(str(row["cpu_s"] or 0.0)) for row in rows(out)) / 3600
+    return sum(_seconds(out).values()) / 3600
 
 
 def _shown(value: float | None) -> str:

@@ -24,7 +24,7 @@ from benchmarks.planted.entrants.slices import slices
 from benchmarks.planted.faults import Fault, Outside, Target
 from benchmarks.planted.page import write_page
 from benchmarks.planted.referee import BudgetSpentError, Referee
-from benchmarks.planted.run import Bench, carry_out, table
+from benchmarks.planted.run import Bench, carry_out, cpu_hours, keep, table
 from benchmarks.planted.score import pictures_of, recolored_cases, score, truth_of
 from benchmarks.planted.targets import measured
 from benchmarks.planted.trained import network
@@ -268,6 +268,23 @@ def test_a_run_resumes_after_a_kill_and_repeats_byte_for_byte(cache: Path, tmp_p
     assert row["found"] == 1 and row["renders"] == 3
     shown = table(tmp_path / "whole")
     assert "| told | 10 | 2 | 1 of 1 |" in shown and "| 1.00 |" in shown
+
+
+@pytest.mark.usefixtures("entered")
+def test_a_record_of_runs_grows_and_has_the_same_table(cache: Path, tmp_path: Path) -> None:
+    """Planted bug: a record lost the runs of the day before."""
+    record = tmp_path / "record.jsonl"
+    for budget in (10, 20):
+        out = tmp_path / str(budget)
+        list(carry_out(Bench(out, cache, POOL), [TARGET, Target("sound")], ["told"], [budget], [0]))
+        keep(out, record)
+        keep(out, record)
+    both = tmp_path / "both"
+    list(carry_out(Bench(both, cache, POOL), [TARGET, Target("sound")], ["told"], [10, 20], [0]))
+    assert table(record) == table(both)
+    assert len(record.read_text().splitlines()) == 4
+    hours = sum(cpu_hours(tmp_path / str(budget)) for budget in (10, 20))
+    assert cpu_hours(record) == pytest.approx(hours)
 
 
 def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
