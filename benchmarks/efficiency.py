@@ -12,7 +12,8 @@ Prints one JSON line a search, then the medians over the seeds: distinct scenes 
 scenes by the summary that mixes worst and by the median summary; then how many times as much `now` gives as each of
 the others. The effective size is that of the chains or of the prior scenes, whichever is larger. Chains that are stuck,
 each with its own value of a summary, have none; in place of it each chain of the others that hits counts as one scene,
-so that the ratio is a lower bound. Runs below `--out` are not searched again, and interrupted ones go on.
+so that the ratio is a lower bound. Runs below `--out` are not searched again, and interrupted ones go on. With
+`--record FILE` the lines are added to a file, and what it has is neither searched again: so a table can grow over days.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--search", action="append", choices=SEARCHES)
     parser.add_argument("--set", action="append", default=[], dest="overrides")
+    parser.add_argument("--record", type=Path, help="a file of lines; those that it has are not made again")
     chosen = parser.parse_args(arguments)
     # Started by a shell's `&` it would ignore Ctrl-C, and so would its searches.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -71,16 +73,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows: dict[str, list[Figures]] = {}
         for seed in range(chosen.seeds):
             for name in chosen.search or SEARCHES:
-                place = chosen.out / f"{path.stem}-{name}-{seed}"
-                overrides = [*chosen.overrides, *ENDLESS, f"search.seed={seed}"]
-                spent = search(path, [*overrides, *settings(path, overrides, name)], place, chosen.cpu)
-                figures = {"cpu_s": round(spent, 1), **figures_at(place, is_rival=name != NOW)}
-                print(
-                    json.dumps({"query": path.stem, "seed": seed, "search": name, **figures}),
-                    flush=True,
-                )
-                rows.setdefault(name, []).append(figures)
+                row = _known_or_made(chosen, path, seed, name)
+                print(json.dumps(row), flush=True)
+                rows.setdefault(name, []).append(row)
         show_medians(path.stem, rows)
+
+
+def _known_or_made(chosen: argparse.Namespace, path: Path, seed: int, name: str) -> Figures:
+    """The figures of one search: from the record if it has them, else of a search that is made now."""
+    query = query_file(path, chosen.overrides).plan().query
+    key: Figures = {
+        "query": path.stem, "model": query.model.name, "look": query.render.preset, "budget_s": chosen.cpu,
+        "seed": seed, "search": name,
+    }  # fmt: skip
+    lines = chosen.record.read_text().splitlines() if chosen.record and chosen.record.is_file() else []
+    for row in map(json.loads, lines):
+        if all(row.get(part) == value for part, value in key.items()):
+            return dict(row)
+    place = chosen.out / f"{path.stem}-{name}-{seed}"
+    overrides = [*chosen.overrides, *ENDLESS, f"search.seed={seed}"]
+    spent = search(path, [*overrides, *settings(path, overrides, name)], place, chosen.cpu)
+    made = {**key, "cpu_s": round(spent, 1), **figures_at(place, is_rival=name != NOW)}
+    if chosen.record:
+        with chosen.record.open("a") as log:
+            log.write(json.dumps(made) + "\n")
+    return made
 
 
 def efficiency(seeds: int = SEEDS) -> None:
@@ -174,10 +191,7 @@ def figures_at(place: Path, *, is_rival: bool) -> Figures:
         query = folder.manifest.query
         unwarmed = query.model_copy(update={"search": query.search.model_copy(update={"warmup": 0})})
         manifest = folder.manifest.model_copy(update={"query": unwarmed})
-        return {
-            "look": query.render.preset,
-            **figures_of(read_results(manifest, run_draws(folder)), is_rival),
-        }
+        return figures_of(read_results(manifest, run_draws(folder)), is_rival)
 
 
 def figures_of(results: Results, is_rival: bool) -> Figures:

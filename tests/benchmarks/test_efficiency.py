@@ -83,6 +83,46 @@ def test_the_search_of_before_has_the_ladder_without_the_analytic_look() -> None
     assert json.loads(looks.partition("=")[2])[0] == "sketch" and "analytic" not in looks
 
 
+def test_what_a_record_has_is_not_searched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Planted bug: a line of another model, look, budget or seed was taken for this search's."""
+    made = list[tuple[str, float, int]]()
+
+    def counted(path: Path, overrides: list[str], place: Path, cpu_s: float) -> float:
+        made.append((place.name, cpu_s, len(made)))
+        return cpu_s
+
+    monkeypatch.setattr(efficiency, "search", counted)
+    monkeypatch.setattr(
+        efficiency,
+        "figures_at",
+        lambda place, is_rival: {"distinct": len(made), "worst_effective": 1.0, "median_effective": 1.0},
+    )
+    words = [
+        "queries/five_spheres.toml",
+        "--out",
+        str(tmp_path / "out"),
+        "--record",
+        str(tmp_path / "record"),
+    ]
+
+    def lines(*more: str) -> list[str]:
+        efficiency.main([*words, "--search", "now", *more])
+        return [line for line in capsys.readouterr().out.splitlines() if '"query"' in line]
+
+    (first,) = lines("--cpu", "30")
+    assert lines("--cpu", "30") == [first] and len(made) == 1
+    for other in (
+        ["--cpu", "60"],
+        ["--cpu", "30", "--set", "render.preset=fast"],
+        ["--cpu", "30", "--set", "model.name=fake"],
+    ):
+        assert lines(*other) != [first]
+    assert len(lines("--cpu", "30", "--seeds", "2")) == 2
+    assert len(made) == 5 and len((tmp_path / "record").read_text().splitlines()) == 5
+
+
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_search_ends_with_its_budget_goes_on_with_a_larger_one_and_is_not_repeated(
