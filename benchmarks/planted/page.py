@@ -1,16 +1,23 @@
-"""One page with the curves of all entrants: python -m benchmarks.planted.page --out FOLDER --page FILE.md."""
+"""The curves of all entrants, and their table in a page: python -m benchmarks.planted.page.
+
+The table stands between `<!-- planted -->` and `<!-- end -->`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.documents.figures import STYLE, text
 from benchmarks.planted.run import Cell, cells, rows, table
-from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.files import write_atomic
 
+RECORD = Path("reproduce/measured/planted.jsonl")
+PAGE, FIGURE = Path("docs/reference/planted.md"), Path("docs/images/planted.svg")
+MARKED = re.compile(r"(<!-- planted -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 720, 360, 60, 300, 560
 COLORS = (
     "#0f766e",
@@ -23,6 +30,7 @@ COLORS = (
     "#0369a1",
     "#6b7280",
     "#111827",
+    "#b45309",
 )
 
 
@@ -61,25 +69,20 @@ def curves(known: Sequence[Cell]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def write_page(out: Path, page: Path) -> None:
-    """The page, and the curves beside it."""
-    figure = page.with_suffix(".svg")
-    make_folder(page.parent)
-    write_atomic(figure, curves(cells(rows(out))).encode())
-    words = (
-        "# Planted failures\n\nThe share of planted faults that each entrant finds, with 95% intervals by a bootstrap "
-        f"over targets.\n\n![Faults found by budget]({figure.name})\n\n{table(out)}\n"
-    )
-    write_atomic(page, words.encode())
+def written(text: str, out: Path) -> str:
+    """A page with the table of these runs between its marks."""
+    return MARKED.sub(lambda found: f"{found[1]}{table(out)}\n{found[2]}", text)
 
 
 def main() -> None:
-    """Write the page of a folder of runs."""
+    """Write the table into a page, and the curves."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--page", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=RECORD, help="folder of runs, or a record of them")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--figure", type=Path, default=FIGURE)
     chosen = parser.parse_args()
-    write_page(chosen.out, chosen.page)
+    write_atomic(chosen.figure, curves(cells(rows(chosen.out))).encode())
+    write_atomic(chosen.page, written(chosen.page.read_text(), chosen.out).encode())
 
 
 if __name__ == "__main__":

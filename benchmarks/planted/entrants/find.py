@@ -16,7 +16,7 @@ from trex.scenes.scene import ATTRIBUTES
 
 THINGS = {"shape": "{}s", "size": "{} things", "color": "{} things", "material": "{} things"}
 MOST_OBJECTS = OBJECTS[1]  # of scenes in which one may be missed: the more, the likelier
-SPARE = 0.6  # of the share of a hint, for the scenes of the prior; the rest decides, explains and judges
+SPARE = 0.75  # of the share of a hint, for the scenes of the prior; the rest decides, explains and judges
 
 
 def find(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
