@@ -16,11 +16,12 @@ from pathlib import Path
 
 from benchmarks.documents import figures, found, pages, terminals
 from benchmarks.documents.tools import ROOT, Made, save
+from benchmarks.planted.page import planted
 
 PICTURES: dict[str, Callable[[], Made]] = {
     make.__name__.replace("_", "-"): make
     for make in (
-        *(figures.loop, figures.level_set, figures.finding, figures.intervals, figures.gpu),
+        *(figures.loop, figures.level_set, figures.finding, figures.intervals, figures.gpu, planted),
         *(found.found, found.found_cylinder, found.found_cube, found.found_sphere, found.found_cone),
         *(found.export, found.own_world),
         *(pages.report, pages.explain, pages.baseline, pages.audit, pages.own_model, pages.own_shape),

@@ -1,6 +1,6 @@
-"""The curves of all entrants, and their table in a page: python -m benchmarks.planted.page.
+"""The table of all entrants in a page, and their curves: python -m benchmarks.planted.page.
 
-The table stands between `<!-- planted -->` and `<!-- end -->`.
+The table stands between `<!-- planted -->` and `<!-- end -->`; `benchmarks.documents.pictures planted` draws curves.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.documents.figures import STYLE, text
+from benchmarks.documents.tools import ROOT
 from benchmarks.planted.run import Cell, cells, rows, table
 from trex.foundation.files import write_atomic
 
 RECORD = Path("reproduce/measured/planted.jsonl")
-PAGE, FIGURE = Path("docs/reference/planted.md"), Path("docs/images/planted.svg")
+PAGE = Path("docs/reference/planted.md")
 MARKED = re.compile(r"(<!-- planted -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 720, 360, 60, 300, 560
 COLORS = (
@@ -69,19 +70,22 @@ def curves(known: Sequence[Cell]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def planted() -> str:
+    """The curves of the record, for the documents."""
+    return curves(cells(rows(ROOT / RECORD)))
+
+
 def written(text: str, out: Path) -> str:
     """A page with the table of these runs between its marks."""
     return MARKED.sub(lambda found: f"{found[1]}{table(out)}\n{found[2]}", text)
 
 
 def main() -> None:
-    """Write the table into a page, and the curves."""
+    """Write the table into a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=RECORD, help="folder of runs, or a record of them")
     parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--figure", type=Path, default=FIGURE)
     chosen = parser.parse_args()
-    write_atomic(chosen.figure, curves(cells(rows(chosen.out))).encode())
     write_atomic(chosen.page, written(chosen.page.read_text(), chosen.out).encode())
 
 

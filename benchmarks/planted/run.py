@@ -31,6 +31,7 @@ from benchmarks.planted.targets import HIDDEN, PUBLIC, PUBLIC_SEED, targets
 from benchmarks.planted.trained import network
 from benchmarks.planted.world import Pool, Stream
 from trex.foundation.files import make_folder, write_atomic
+from trex.inference.statistics.proportion import clopper_pearson
 
 ENTRANTS: Mapping[str, Entrant] = {
     "random": random_testing,
@@ -197,6 +198,8 @@ def _cell(entrant: str, budget: int, mine: Sequence[Row]) -> Cell:
     at = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
     shares = found[at].sum(axis=1) / np.maximum(1, of[at].sum(axis=1))
     low, high = (float(value) for value in np.quantile(shares, (0.025, 0.975)))
+    if not found.any():  # no resample finds anything either: each target with a fault counts as one trial
+        high = clopper_pearson(0, max(1, int((of > 0).sum())), 0.95).high
     stable = [row for row in mine if not row["of"]]
     stated = [each for row in mine for each in _claims(row) if "covers" in each]
     widths = [
