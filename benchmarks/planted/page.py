@@ -1,12 +1,11 @@
-"""The table of all entrants in a page, and their curves: python -m benchmarks.planted.page.
+"""The table of all entrants in a page, and its chart: python -m benchmarks.planted.page.
 
-The table stands between `<!-- planted -->` and `<!-- end -->`; `benchmarks.documents.pictures planted` draws curves.
+The table stands between `<!-- planted -->` and `<!-- end -->`; `benchmarks.documents.pictures planted` draws it.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,60 +18,47 @@ from trex.foundation.files import write_atomic
 RECORD = Path("reproduce/measured/planted.jsonl")
 PAGE = Path("docs/reference/planted.md")
 MARKED = re.compile(r"(<!-- planted -->\n).*?(<!-- end -->)", re.DOTALL)
-WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT = 720, 360, 60, 300, 560
-COLORS = (
-    "#0f766e",
-    "#c0492f",
-    "#5b6bb5",
-    "#a16207",
-    "#7c3aed",
-    "#4d7c0f",
-    "#be185d",
-    "#0369a1",
-    "#6b7280",
-    "#111827",
-    "#b45309",
-)
+WIDTH, LEFT, RIGHT, TOP, ROW = 720, 130, 560, 44, 16
 
 
-def curves(known: Sequence[Cell]) -> str:
-    """The share of faults that each entrant found, by budget (log scale), with intervals, as an SVG."""
-    budgets = sorted({cell.budget for cell in known})
-    names = sorted({cell.entrant for cell in known})
-    span = max(1e-9, math.log(budgets[-1] / budgets[0]))
+def chart(known: Sequence[Cell]) -> str:
+    """The share of faults that each entrant found, with intervals, a line a budget, as an SVG; the best first."""
+    best = {
+        cell.entrant: (-cell.found / max(1, cell.of), cell.entrant) for cell in sorted(known, key=_by_budget)
+    }
+    ordered = sorted(known, key=lambda cell: (best[cell.entrant], cell.budget))
+    bottom = TOP + ROW * len(ordered) + 8 * len(best)
 
-    def x(budget: int) -> float:
-        return LEFT + 20 + (RIGHT - LEFT - 40) * (math.log(budget / budgets[0]) / span)
-
-    def y(share: float) -> float:
-        return BOTTOM - (BOTTOM - 30) * share
+    def x(share: float) -> float:
+        return LEFT + (RIGHT - LEFT) * share
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"><style>{STYLE}</style>',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" class="card"/>',
-        f'<path d="M{LEFT},30 V{BOTTOM} H{RIGHT}" class="line"/>',
-        *(text(LEFT - 8, y(share) + 5, f"{share:.0%}", "small", "end") for share in (0.0, 0.5, 1.0)),
-        *(text(x(budget), BOTTOM + 22, f"{budget:,}", "small") for budget in budgets),
-        text((LEFT + RIGHT) / 2, BOTTOM + 46, "renders", "small"),
-        text(LEFT, 18, "faults found", "small", "start"),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 16}"><style>{STYLE}</style>',
+        f'<rect width="{WIDTH}" height="{bottom + 16}" class="card"/>',
+        text(LEFT, 20, "planted faults found", "strong", "start"),
+        *(text(x(share), TOP - 6, f"{share:.0%}", "small") for share in (0.0, 0.5, 1.0)),
+        *(f'<path d="M{x(share):g},{TOP} V{bottom:g}" class="line"/>' for share in (0.0, 0.5, 1.0)),
     ]
-    for k, name in enumerate(names):
-        color = COLORS[k % len(COLORS)]
-        mine = sorted((cell for cell in known if cell.entrant == name), key=lambda cell: cell.budget)
-        points = [(x(cell.budget) + 3 * k, y(cell.found / max(1, cell.of))) for cell in mine]
-        line = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
-        for cell, (px, py) in zip(mine, points, strict=True):
-            parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{color}"/>')
-            parts.append(f'<path d="M{px:.1f},{y(cell.low):.1f} V{y(cell.high):.1f}" stroke="{color}"/>')
-        parts.append(f'<circle cx="{RIGHT + 24}" cy="{44 + 24 * k}" r="5" fill="{color}"/>')
-        parts.append(text(RIGHT + 36, 49 + 24 * k, name, "", "start"))
+    y, before = float(TOP), ""
+    for cell in ordered:
+        y += ROW if cell.entrant == before else ROW + 8
+        if cell.entrant != before:
+            parts.append(text(LEFT - 10, y + 5, cell.entrant, "", "end"))
+        parts.append(f'<path d="M{x(cell.low):.1f},{y:g} H{x(cell.high):.1f}" class="chain"/>')
+        parts.append(f'<circle cx="{x(cell.found / max(1, cell.of)):.1f}" cy="{y:g}" r="5" class="step"/>')
+        words = f"{cell.found} of {cell.of}, {cell.budget:,} renders"
+        parts.append(text(RIGHT + 10, y + 5, words, "small", "start"))
+        before = cell.entrant
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def _by_budget(cell: Cell) -> int:
+    return cell.budget
+
+
 def planted() -> str:
-    """The curves of the record, for the documents."""
-    return curves(cells(rows(ROOT / RECORD)))
+    """The chart of the record, for the documents."""
+    return chart(cells(rows(ROOT / RECORD)))
 
 
 def written(text: str, out: Path) -> str:
