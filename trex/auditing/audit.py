@@ -115,7 +115,9 @@ class Audit:
         else:
             held, where = self.coverage, f"{self.settings.held_out:,} scenes that no rule was made from"
         if n and held.of:
-            found += f"; they hold {share_words(held)} of the confident mistakes in {where}"
+            alike = len(self.confirmed) - n
+            they = f"with {alike} more told with them, they" if alike else "they"
+            found += f"; {they} hold {share_words(held)} of the confident mistakes in {where}"
         return f"{found}."
 
 
