@@ -33,6 +33,7 @@ from trex.bank.bank import BATCH, check_number
 from trex.explain.run_families import explained_results
 from trex.explain.traces import traced
 from trex.families.cases import fails, sides
+from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Share
 from trex.families.symptom import DECIDES, RESPONSIBLE, SOUGHT, Failure
 from trex.foundation.codec import Codec
@@ -44,7 +45,7 @@ from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
 from trex.scenes.conditions import Bools
-from trex.scenes.graph import Facts, facts_of
+from trex.scenes.graph import facts_of
 from trex.scenes.scene import Scene
 from trex.search.engine import open_bank
 from trex.trials.lines import Lines
@@ -128,11 +129,16 @@ def confirmed(
             ]
             log.append(rows)
             asked += rows
-        facts = [facts_of(scene, folder.manifest.vocabulary) for scene in bank.scenes(range(n))]
+        vocabulary = folder.manifest.vocabulary
+        conditions = conditions_of(vocabulary)
+        situations = [
+            Situation(facts_of(scene, vocabulary), row.failures, conditions)
+            for scene, row in zip(bank.scenes(range(n)), asked, strict=False)
+        ]
     for family in families:
         if family.symptom not in UNTRACED:
-            yield figures(family, facts, asked[:n])
-    yield whole(families, facts, asked[:n])
+            yield figures(family, situations, asked[:n])
+    yield whole(families, situations, asked[:n])
 
 
 def answered(
@@ -151,12 +157,13 @@ def answered(
     return in_set, is_wrong, failures
 
 
-def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
+def figures(family: Family, scenes: Sequence[Situation], asked: Sequence[Asked]) -> dict[str, object]:
     """What fresh scenes and the answers about them show of a family as its sentence states it."""
-    could = np.array([sides(family, each) for each in facts]).reshape(-1, 2)
-    wrong = counted(could, failed(family, facts, [row.failures for row in asked]))
-    in_set = counted(could, failed(family, facts, [row.failures if row.in_set else () for row in asked]))
-    of_kind = counted(could, failed(family.wider, facts, [row.failures for row in asked]))
+    could = np.array([sides(family, each) for each in scenes]).reshape(-1, 2)
+    stated = failed(family, scenes)
+    wrong = counted(could, stated)
+    in_set = counted(could, stated & np.array([[row.in_set] for row in asked], dtype=np.bool_).reshape(-1, 1))
+    of_kind = counted(could, failed(family.wider, scenes))
     return {
         "sentence": family.words,
         "established": family.is_established,
@@ -170,22 +177,23 @@ def figures(family: Family, facts: Sequence[Facts], asked: Sequence[Asked]) -> d
     }
 
 
-def whole(families: Sequence[Family], facts: Sequence[Facts], asked: Sequence[Asked]) -> dict[str, object]:
+def whole(
+    families: Sequence[Family], scenes: Sequence[Situation], asked: Sequence[Asked]
+) -> dict[str, object]:
     """Of the wrong answers that were traced, and of those in the level set, the share that some sentence states."""
     wrong = [
         (each, row)
-        for each, row in zip(facts, asked, strict=True)
+        for each, row in zip(scenes, asked, strict=True)
         if row.is_wrong and (row.every or row.in_set)
     ]
-    stated = [any(fails(family, each, row.failures)[0] for family in families) for each, row in wrong]
+    stated = [any(fails(family, each)[0] for family in families) for each, _ in wrong]
     of_set = [flag for flag, (_, row) in zip(stated, wrong, strict=True) if row.in_set]
     return {"scenes": len(asked), "wrong": rounded(share(stated)), "in_set": rounded(share(of_set))}
 
 
-def failed(family: Family, facts: Sequence[Facts], failures: Sequence[Sequence[Failure]]) -> Bools:
+def failed(family: Family, scenes: Sequence[Situation]) -> Bools:
     """(scenes, 2): which scenes fail as stated under the conditions, and which at an object outside of them."""
-    pairs = zip(facts, failures, strict=True)
-    found: Bools = np.array([fails(family, *pair) if pair[1] else (False, False) for pair in pairs])
+    found: Bools = np.array([fails(family, each) if each.failures else (False, False) for each in scenes])
     return found.reshape(-1, 2)
 
 

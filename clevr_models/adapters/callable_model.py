@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -81,7 +82,7 @@ class AdaptedModel:
         """The answerer with its question, probed with two pictures; InputError if its output does not fit."""
         probes = probe_pictures()
         try:
-            rows = as_array(self.answerer(probes.copy(), question))
+            rows = as_array(self.answerer(probes, question))
             named = getattr(self.answerer, "labels", ANSWERS)
         except TrexError:
             raise
@@ -155,6 +156,11 @@ def probe_pictures() -> NDArray[np.float32]:
 
     The three channels have different means too, so that a change of a model of mean colors is detected.
     """
+    return _probes().copy()  # models may write to it
+
+
+@cache  # some 200 questions a picture are bound when it is traced
+def _probes() -> NDArray[np.float32]:
     high, wide = PROBE_PX
     y, x = np.mgrid[:high, :wide]
     found = np.zeros((2, high, wide, 3), np.float32)

@@ -15,13 +15,14 @@ import pytest
 from benchmarks import confirmed
 from benchmarks.auditing.misreader import Misreader, showing
 from benchmarks.confirmed import figures, main, whole
-from tests.trex.families.test_cases import KEYS, SHAPE, failing, prior_scenes, touching
+from tests.trex.families.test_cases import KEYS, SHAPE, failing, prior_scenes, situation, touching
 from tests.worlds.misreader import misreader
 from trex.bank.bank import BATCH
 from trex.clevr_models.adapters.live import as_session_model, session_model_available
 from trex.commands.results.run import Run
 from trex.explain import traces
 from trex.explain.run_families import explained_results
+from trex.families.discover import Situation
 from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Failure
@@ -38,6 +39,10 @@ SEED = 7
 
 def scenes() -> tuple[Facts, ...]:
     return prior_scenes(80)
+
+
+def situations(rows: Sequence[confirmed.Asked]) -> list[Situation]:
+    return [situation(facts, row.failures) for facts, row in zip(scenes(), rows, strict=True)]
 
 
 def touches(graph: nx.DiGraph, index: int) -> bool:
@@ -72,17 +77,18 @@ def asked(failures: Sequence[tuple[Failure, ...]], in_set: bool = True) -> list[
 
 def test_a_true_family_holds_and_a_false_one_does_not() -> None:
     rows = asked(misread_as("cube", half=True))
-    true = figures(family("touches any"), scenes(), rows)
+    true = figures(family("touches any"), situations(rows), rows)
     assert true["holds"] and _of(true, "p") < 1e-6 and _of(true, "outside")["count"] == 0
     assert 0.3 < _of(true, "inside")["share"] < 0.7 and _of(true, "as")["share"] == 1.0
     for key in ("material metal", "material rubber", "color red"):
-        false = figures(family(key), scenes(), rows)
+        false = figures(family(key), situations(rows), rows)
         assert not false["holds"] and _of(false, "p") > 0.01, (key, false)
 
 
 def test_what_is_misread_as_another_value_does_not_count() -> None:
     """Planted bug: any misreading of the object counted, whatever it is taken for."""
-    spheres = figures(family("touches any"), scenes(), asked(misread_as("sphere")))
+    rows = asked(misread_as("sphere"))
+    spheres = figures(family("touches any"), situations(rows), rows)
     assert _of(spheres, "inside")["count"] == 0 and not spheres["holds"]
     assert _of(spheres, "as")["count"] == 0 and _of(spheres, "as")["of"] > 10
     assert _of(spheres, "as")["of"] == _of(spheres, "inside")["of"]
@@ -92,14 +98,15 @@ def test_a_run_states_those_wrong_answers_that_meet_the_conditions() -> None:
     """Planted bug: every misreading of the kind counted as stated, wherever it is."""
     rows = asked(misread_as("cube"))
     n = sum(row.is_wrong for row in rows)
-    found = whole([family("touches any")], scenes(), rows)
+    found = whole([family("touches any")], situations(rows), rows)
     assert (_of(found, "wrong")["count"], _of(found, "wrong")["of"]) == (n, n) and n > 20
-    red = _of(whole([family("color red")], scenes(), rows), "wrong")
+    red = _of(whole([family("color red")], situations(rows), rows), "wrong")
     assert 0 < red["count"] < n / 2 and red["of"] == n
 
 
 def test_what_lies_outside_the_level_set_counts_for_the_answers_alone() -> None:
-    row = figures(family("touches any"), scenes(), asked(misread_as("cube"), in_set=False))
+    rows = asked(misread_as("cube"), in_set=False)
+    row = figures(family("touches any"), situations(rows), rows)
     assert _of(row, "inside")["count"] > 10 and _of(row, "in_set")["inside"]["count"] == 0
 
 
@@ -108,7 +115,8 @@ def test_a_sentence_is_judged_without_the_conditions_that_it_leaves_out() -> Non
     vague = replace(family("touches any"), is_clear=False)
     assert vague.stated.pattern == family().pattern and vague.words == family().words
     assert family("touches any").stated == family("touches any")
-    row = figures(vague.stated, scenes(), asked(misread_as("cube")))
+    rows = asked(misread_as("cube"))
+    row = figures(vague.stated, situations(rows), rows)
     with_cylinders = sum(any(o.shape == "cylinder" for o in facts.scene.objects) for facts in scenes())
     assert _of(row, "inside")["of"] == with_cylinders and _of(row, "outside")["of"] == 0
 

@@ -16,7 +16,7 @@ from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
 from trex.explain.traces import Traces, failures_of, half_of, read_traces, wrong_others
 from trex.families.cases import Case, could_fail, families_of, judged
-from trex.families.discover import conditions_of
+from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Judged
 from trex.families.pattern import Pattern
 from trex.families.symptom import DECIDES, RESPONSIBLE, Failure, Symptom
@@ -126,15 +126,20 @@ def _described(
     explanations: Mapping[str, Explanation],
 ) -> StoredFamilies:
     vocabulary = folder.manifest.vocabulary
+    conditions = conditions_of(vocabulary)
+
+    def situation(scene: Scene, failures: Sequence[Failure] = ()) -> Situation:
+        return Situation(facts_of(scene, vocabulary), failures, conditions)
+
     cases = []
     for place, (hit, cluster) in enumerate(zip(results.found, results.families.clusters, strict=True)):
         failure = _failure(hit, traces, explanations)
         if failure is not None:
-            cases.append(Case(facts_of(hit.record.scene, vocabulary), failure, cluster, place))
-    cohort = [facts_of(scene, vocabulary) for scene in _plain_prior(records)]
+            cases.append(Case(situation(hit.record.scene), failure, cluster, place))
+    cohort = [situation(scene) for scene in _plain_prior(records)]
     chosen, selection = wrong_others(folder.manifest, results)
     known = {
-        place: (facts_of(draw.z, vocabulary), failures)
+        place: situation(draw.z, failures)
         for place, draw in chosen
         if (failures := failures_of(draw.z, traces))
     }
@@ -156,16 +161,14 @@ def _described(
 
 def _judged_families(
     cases: Sequence[Case],
-    made: Mapping[int, tuple[Facts, tuple[Failure, ...]]],
-    judges: Mapping[int, tuple[Facts, tuple[Failure, ...]]],
+    made: Mapping[int, Situation],
+    judges: Mapping[int, Situation],
     selection: Selection,
-    cohort: Sequence[Facts],
+    cohort: Sequence[Situation],
     vocabulary: Vocabulary,
 ) -> list[Family]:
     """The families of the hits and of one half of the other wrong answers, judged by the other half."""
-    more = [
-        Case(facts, each, ("prior", place)) for place, (facts, failures) in made.items() for each in failures
-    ]
+    more = [Case(scene, each, ("prior", place)) for place, scene in made.items() for each in scene.failures]
     untraced = (RESPONSIBLE, DECIDES)  # what others misread says nothing of these
     return [
         family
@@ -194,18 +197,20 @@ def read_planes(folder: RunFolder) -> list[tuple[StoredFamily, Plane]]:
 def _plane(
     family: Family,
     cases: Sequence[Case],
-    traced: Sequence[tuple[Facts, Sequence[Failure]]],
-    cohort: Sequence[Facts],
+    traced: Sequence[Situation],
+    cohort: Sequence[Situation],
 ) -> Plane | None:
     if family.symptom.level != "object":
         return None
-    units = {case.place: _point(case.facts, case.failure.unit) for case in cases if case.place >= 0}
+    units = {case.place: _point(case.scene.facts, case.failure.unit) for case in cases if case.place >= 0}
     return Plane(
-        tuple(_point(facts, int(i)) for facts in cohort for i in np.flatnonzero(could_fail(family, facts))),
         tuple(
-            _point(facts, failure.unit)
-            for facts, failures in traced
-            for failure in failures
+            _point(scene.facts, int(i)) for scene in cohort for i in np.flatnonzero(could_fail(family, scene))
+        ),
+        tuple(
+            _point(scene.facts, failure.unit)
+            for scene in traced
+            for failure in scene.failures
             if family.covers(failure.symptom, failure.value)
         ),
         tuple(units[place] for place in family.members),

@@ -15,16 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trex.families.discover import conditions_of, counted, of_truth
-from trex.families.family import CLEAR, Family, Judged, Share, rows
+from trex.families.discover import Situation, conditions_of, counted, of_truth, was
+from trex.families.family import CLEAR, Family, Judged, Share
 from trex.families.pattern import Pattern
 from trex.families.rules import LEVEL, Rule, find_rules, needed
 from trex.families.symptom import Failure, Symptom
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 from trex.inference.statistics.two_phase import Selection, estimate
 from trex.scenes.conditions import Bools, Condition
-from trex.scenes.graph import Facts
-from trex.scenes.misreading import ATTRIBUTE_KINDS
 from trex.scenes.vocabulary import Vocabulary
 
 MOST_CONDITIONS = 3
@@ -43,7 +41,7 @@ Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken fo
 class Case:
     """A failure in one scene: at `place` among the hits (-1: it is none); failures of one `cluster` count once."""
 
-    facts: Facts
+    scene: Situation
     failure: Failure
     cluster: Hashable
     place: int = -1
@@ -56,18 +54,10 @@ class Case:
     @property
     def was(self) -> str:
         """What the unit is in truth."""
-        return was(self.facts, self.failure)
+        return was(self.scene, self.failure)
 
 
-def was(facts: Facts, failure: Failure) -> str:
-    """The true value of a misread attribute, "" for any other failure."""
-    if failure.symptom.level != "object" or failure.symptom.what not in ATTRIBUTE_KINDS:
-        return ""
-    value: str = getattr(facts.scene.objects[failure.unit], failure.symptom.what)
-    return value
-
-
-def families_of(cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary) -> list[Family]:
+def families_of(cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
     """The families of these failures, those with the most members first; `cohort` are plain prior scenes.
 
     A kind of failure with a condition that nearly all of its cases share is one family; if only a part shares one, that
@@ -89,9 +79,9 @@ def families_of(cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Voca
 
 def judged(
     family: Family,
-    others: Mapping[int, tuple[Facts, Sequence[Failure]]],
+    others: Mapping[int, Situation],
     selection: Selection,
-    cohort: Sequence[Facts],
+    cohort: Sequence[Situation],
 ) -> Judged:
     """What prior scenes that are no cases show of a family.
 
@@ -101,9 +91,9 @@ def judged(
     the share of prior scenes that hold a unit under them, whose own uncertainty widens the interval.
     """
     failed = np.zeros((selection.members.size, 2))
-    for place, (facts, failures) in others.items():
-        failed[place] = fails(family, facts, failures)
-    meets = np.array([sides(family, facts) for facts in cohort]).reshape(-1, 2)
+    for place, scene in others.items():
+        failed[place] = fails(family, scene)
+    meets = np.array([sides(family, scene) for scene in cohort]).reshape(-1, 2)
 
     def share(side: int) -> Share:
         rate = estimate(selection, failed[:, side], EACH)
@@ -113,7 +103,7 @@ def judged(
 
 
 def _of_kind(
-    key: Key, cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary
+    key: Key, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
 ) -> list[Family]:
     truths = Counter(case.was for case in cases if case.place >= 0)
     split = [
@@ -142,18 +132,22 @@ def _are_alike(cases: Sequence[Case], family: Family) -> bool:
 
 
 def _of_truth(
-    key: Key, truth: str, cases: Sequence[Case], cohort: Sequence[Facts], vocabulary: Vocabulary
+    key: Key, truth: str, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
 ) -> list[Family]:
     """The families of cases whose units are all `truth`, or of any; held against units of the prior that are so."""
     symptom, value = key
-    of_symptom = conditions_of(vocabulary)[symptom.level]
-    base = [each for each in of_symptom if truth and _is_base(each, symptom, truth)]
-    conditions = [each for each in of_symptom if each not in base]
-    table = np.stack([_unit_row(case, symptom, conditions) for case in cases])
+    every = conditions_of(vocabulary)[symptom.level]
+    known = of_truth(every, symptom, ((truth, value, len(cases)),)) if truth else []
+    left = [k for k in range(len(every)) if k not in known]
+    base, conditions = [every[k] for k in known], [every[k] for k in left]
+    table = np.stack([case.scene.table(symptom.level)[case.failure.unit, left] for case in cases])
     others = np.concatenate(
         [
-            np.zeros((0, len(conditions)), np.bool_),
-            *(_cohort_rows(facts, key, base, conditions) for facts in cohort),
+            np.zeros((0, len(left)), np.bool_),
+            *(
+                scene.table(symptom.level)[_could_be(scene, symptom, value, base)][:, left]
+                for scene in cohort
+            ),
         ]
     )
     found = []
@@ -187,25 +181,6 @@ def _covered(
         inside = [k for k in left if rule is None or table[k][list(rule.conditions)].all()]
         found.append((() if rule is None else rule.conditions, is_clear, inside))
         left = [k for k in left if k not in inside]
-    return found
-
-
-def _is_base(condition: Condition, symptom: Symptom, truth: str) -> bool:
-    """Whether a condition says what the misread object is in truth, which every case of the kind is."""
-    return condition.key == f"{symptom.what} {truth}"
-
-
-def _unit_row(case: Case, symptom: Symptom, conditions: Sequence[Condition]) -> Bools:
-    found: Bools = rows(symptom.level, conditions, case.facts, ())[case.failure.unit]
-    return found
-
-
-def _cohort_rows(facts: Facts, key: Key, base: Sequence[Condition], conditions: Sequence[Condition]) -> Bools:
-    """(units that could fail so, conditions) of a prior scene."""
-    symptom, value = key
-    table = rows(symptom.level, [*base, *conditions], facts, ())
-    could = table[:, : len(base)].all(axis=1) & symptom.can_show(len(table), (), facts.scene, value)
-    found: Bools = table[could][:, len(base) :]
     return found
 
 
@@ -276,30 +251,29 @@ def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
     return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
 
 
-def sides(family: Family, facts: Facts) -> tuple[bool, bool]:
+def sides(family: Family, scene: Situation) -> tuple[bool, bool]:
     """Whether a scene has a unit under the family's conditions, and one that could fail so outside of them."""
-    holds, could = family.holds(facts), could_fail(family, facts)
+    holds, could = scene.holds(family), could_fail(family, scene)
     return bool((holds & could).any()), bool((could & ~holds).any())
 
 
-def could_fail(family: Family, facts: Facts) -> Bools:
+def could_fail(family: Family, scene: Situation) -> Bools:
     """(units,): which units of a scene could fail so: those that are in truth what the family says that they are."""
-    base = [
-        condition
-        for condition in family.pattern.conditions
-        if any(_is_base(condition, family.symptom, truth) for truth, *_ in family.became)
-    ]
-    is_such = rows(family.symptom.level, base, facts, ()).all(axis=1)
-    found: Bools = is_such & family.symptom.can_show(len(is_such), (), facts.scene, family.value)
+    conditions = family.pattern.conditions
+    base = [conditions[k] for k in of_truth(conditions, family.symptom, family.became)]
+    return _could_be(scene, family.symptom, family.value, base)
+
+
+def _could_be(scene: Situation, symptom: Symptom, value: str, base: Sequence[Condition]) -> Bools:
+    found: Bools = scene.meets(symptom.level, base) & scene.can_show(symptom, value)
     return found
 
 
-def fails(family: Family, facts: Facts, failures: Sequence[Failure]) -> tuple[bool, bool]:
+def fails(family: Family, scene: Situation) -> tuple[bool, bool]:
     """Whether a scene fails as the sentence says under the conditions, and at a unit outside of them."""
-    units = [each.unit for each in failures if family.covers(each.symptom, each.value)]
-    holds, could = family.holds(facts), could_fail(family, facts)
-    inside = any(holds[unit] for unit in units)
-    return inside, any(could[unit] and not holds[unit] for unit in units)
+    units = scene.everywhere(family)
+    holds, could = scene.holds(family), could_fail(family, scene)
+    return any(holds[unit] for unit in units), any(could[unit] and not holds[unit] for unit in units)
 
 
 def _ratio(rate: float, interval: Interval, there: int, of: int) -> Share:

@@ -48,9 +48,9 @@ class Situation:
         self,
         facts: Facts,
         failures: Sequence[Failure],
-        truths: Sequence[str],
         conditions: Vocabularies,
-        questions: Callable[[], Sequence[Asked]],
+        truths: Sequence[str] = (),
+        questions: Callable[[], Sequence[Asked]] = tuple,
     ) -> None:
         self.facts, self.failures = facts, failures
         self._truths, self._conditions, self._questions = truths, conditions, questions
@@ -63,9 +63,22 @@ class Situation:
             self._tables[level] = rows(level, self._conditions[level], self.facts, questions)
         return self._tables[level]
 
+    def meets(self, level: Level, conditions: Iterable[Condition]) -> Bools:
+        """(units,): which units meet all of these conditions of a level."""
+        keys = [condition.key for condition in self._conditions[level]]
+        found: Bools = self.table(level)[:, [keys.index(condition.key) for condition in conditions]].all(
+            axis=1
+        )
+        return found
+
     def can_show(self, symptom: Symptom, value: str = "") -> Bools:
         """(units,): which units can show a symptom, by being taken for this value if one is named."""
         return symptom.can_show(len(self.table(symptom.level)), self._truths, self.facts.scene, value)
+
+    def holds(self, family: Family) -> Bools:
+        """(units,): as `Family.holds`."""
+        found: Bools = self.meets(family.symptom.level, family.pattern.conditions)
+        return found & self.can_show(family.symptom, family.value)
 
     def everywhere(self, family: Family) -> set[int]:
         """The units that fail as the family says, whether its conditions hold or not."""
@@ -82,13 +95,9 @@ class Situation:
 
     def failing(self, family: Family) -> tuple[list[int], int, int]:
         """The units that fail under the family's conditions; of the units that can, how many meet these, and all."""
-        symptom = family.symptom
-        keys = [condition.key for condition in self._conditions[symptom.level]]
-        columns = [keys.index(condition.key) for condition in family.pattern.conditions]
-        can_show = self.can_show(symptom, family.value)
-        holds = self.table(symptom.level)[:, columns].all(axis=1) & can_show
+        holds = self.holds(family)
         failed = sorted(unit for unit in self.everywhere(family) if holds[unit])
-        return failed, int(holds.sum()), int(can_show.sum())
+        return failed, int(holds.sum()), int(self.can_show(family.symptom, family.value).sum())
 
 
 def discover(scenes: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:

@@ -87,7 +87,7 @@ def seen(facts: Facts, fails: bool = True) -> Situation:
     """A scene in which metal cylinders that overlap something are read as cubes, or in which nothing fails."""
     met = object_rows(facts, OBJECT)[:, COLUMNS].all(axis=1) & fails
     found = [Failure(SHAPE, int(unit), "", "cube") for unit in np.flatnonzero(met)]
-    return Situation(facts, found, [], CONDITIONS, lambda: ())
+    return Situation(facts, found, CONDITIONS)
 
 
 def studied(start: Situation, known: list[Situation], number: int, fails: bool = True) -> Copies:

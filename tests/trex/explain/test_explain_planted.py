@@ -22,6 +22,7 @@ from tests.worlds.explained_worlds import (
 from trex.explain.explain_scene import explain_scene
 from trex.explain.scene_scores import apply_all
 from trex.families.cases import Case, families_of
+from trex.families.discover import Situation, conditions_of
 from trex.families.symptom import RESPONSIBLE, Failure
 from trex.foundation.errors import InputError
 from trex.inference.attribution.counterfactuals import FlipLimits, smallest_flips
@@ -41,6 +42,10 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
+def situation(scene: Scene) -> Situation:
+    return Situation(facts_of(scene, NO_CUBES), (), conditions_of(NO_CUBES))
+
+
 @pytest.mark.slow
 def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path) -> None:
     examples = []
@@ -50,14 +55,14 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
             explanation = explain_scene(scores, found(scores, scene), REMOVALS_ONLY, None)
             assert explanation.chief is not None
             failure = Failure(RESPONSIBLE, explanation.chief, "", "")
-            examples.append(Case(facts_of(scene, NO_CUBES), failure, index, index))
+            examples.append(Case(situation(scene), failure, index, index))
             assert explanation.control.is_exact
             assert explanation.strongest == cause
             assert explanation.truth == "0"
             others = [effect.change for i, effect in enumerate(explanation.removals) if i != cause]
             assert others == [0.0] * 4
     prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
-    (family,) = families_of(examples, [facts_of(prior.sample(rng), NO_CUBES) for _ in range(150)], NO_CUBES)
+    (family,) = families_of(examples, [situation(prior.sample(rng)) for _ in range(150)], NO_CUBES)
     assert family.words == "The model is right without a red metal cylinder." and family.is_clear
 
 

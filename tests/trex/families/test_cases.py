@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from trex.families.cases import Case, families_of, judged
+from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Failure, Symptom
@@ -23,6 +24,7 @@ from trex.scenes.vocabulary import CLEVR
 SEED = 20_420
 NO_CUBES = CLEVR.revoke("cube")
 SHAPE = Symptom("object", "shape")
+CONDITIONS = conditions_of(NO_CUBES)
 KEYS = {condition.key: condition for condition in object_conditions(NO_CUBES)}
 Planted = Callable[[nx.DiGraph, int], bool]  # whether the model misreads this cylinder
 
@@ -31,6 +33,15 @@ Planted = Callable[[nx.DiGraph, int], bool]  # whether the model misreads this c
 def prior_scenes(n: int = 320) -> tuple[Facts, ...]:
     rng, prior = np.random.default_rng(SEED), ScenePrior(NO_CUBES, (5, 5))
     return tuple(facts_of(prior.sample(rng), NO_CUBES) for _ in range(n))
+
+
+@cache
+def cohort() -> tuple[Situation, ...]:
+    return tuple(situation(facts) for facts in prior_scenes()[:100])
+
+
+def situation(facts: Facts, failures: Sequence[Failure] = ()) -> Situation:
+    return Situation(facts, failures, CONDITIONS)
 
 
 def touching(graph: nx.DiGraph, index: int) -> Iterator[int]:
@@ -64,7 +75,7 @@ def failing(fault: Planted, facts: Facts) -> list[int]:
 
 
 def case(facts: Facts, unit: int, place: int, cluster: int) -> Case:
-    return Case(facts, Failure(SHAPE, unit, "", "cube"), cluster, place)
+    return Case(situation(facts), Failure(SHAPE, unit, "", "cube"), cluster, place)
 
 
 def cases_of(fault: Planted, n: int, rng: np.random.Generator) -> list[Case]:
@@ -84,7 +95,7 @@ def test_the_planted_condition_is_named_and_no_other(name: str) -> None:
     found = []
     for seed in range(5):
         cases = cases_of(fault, 24, np.random.default_rng(seed))
-        family, *others = families_of(cases, prior_scenes()[:100], NO_CUBES)
+        family, *others = families_of(cases, cohort(), NO_CUBES)
         assert family.words.startswith("The model reads a") and " as a cube" in family.words
         found.append((named(family), family.is_clear and not others))
     right = sum(keys == expected and is_clear == bool(expected) for keys, is_clear in found)
@@ -94,7 +105,7 @@ def test_the_planted_condition_is_named_and_no_other(name: str) -> None:
 def test_it_is_said_how_many_objects_of_random_scenes_meet_the_conditions() -> None:
     """A reader of "far more often than in random scenes" asked for the number. Planted bug: spheres counted as well."""
     ordinary = prior_scenes()[:100]
-    family, *_ = families_of(cases_of(same_color, 24, np.random.default_rng(0)), ordinary, NO_CUBES)
+    family, *_ = families_of(cases_of(same_color, 24, np.random.default_rng(0)), cohort(), NO_CUBES)
     cylinders = [
         (facts, i)
         for facts in ordinary
@@ -113,8 +124,8 @@ def test_it_is_said_how_many_objects_of_random_scenes_meet_the_conditions() -> N
 def test_failures_of_one_start_show_nothing() -> None:
     """Planted bug: fourteen variations of one scene counted as fourteen failures."""
     cases = cases_of(same_color, 14, np.random.default_rng(3))
-    of_one = [Case(each.facts, each.failure, "one", each.place) for each in cases]
-    (family,) = families_of(of_one, prior_scenes()[:100], NO_CUBES)
+    of_one = [Case(each.scene, each.failure, "one", each.place) for each in cases]
+    (family,) = families_of(of_one, cohort(), NO_CUBES)
     assert named(family) == set() and not family.is_clear and family.clusters == 1
     assert family.evidence == (
         "When it does so is not known: the scenes of 1 start share nothing that sets them apart from random ones."
@@ -124,8 +135,8 @@ def test_failures_of_one_start_show_nothing() -> None:
 def test_two_faults_of_one_kind_are_two_families() -> None:
     rng = np.random.default_rng(5)
     mine, others = cases_of(same_color, 12, rng), cases_of(small_left_of_red, 12, rng)
-    both = [case(each.facts, each.failure.unit, k, k) for k, each in enumerate([*mine, *others])]
-    families = families_of(both, prior_scenes()[:100], NO_CUBES)
+    both = [case(each.scene.facts, each.failure.unit, k, k) for k, each in enumerate([*mine, *others])]
+    families = families_of(both, cohort(), NO_CUBES)
     assert len(families) == 2 and sum(family.size for family in families) == 24
     assert any({"touches same color"} <= named(family) for family in families)
 
@@ -144,7 +155,9 @@ def seen_as_cyan(n: int, rng: np.random.Generator, colors: Sequence[str]) -> lis
         items = list(facts.scene.objects)
         items[i] = replace(items[i], color=colors[place % len(colors)])
         painted = facts_of(replace(facts.scene, objects=tuple(items)), NO_CUBES)
-        cases.append(Case(painted, Failure(Symptom("object", "color"), i, "", "cyan"), place, place))
+        cases.append(
+            Case(situation(painted), Failure(Symptom("object", "color"), i, "", "cyan"), place, place)
+        )
     return cases
 
 
@@ -154,7 +167,7 @@ def test_one_mistake_with_objects_of_all_colors_is_told_once() -> None:
     told = []
     for seed in range(5):
         cases = seen_as_cyan(21, np.random.default_rng(seed), colors)
-        families = families_of(cases, prior_scenes()[:100], NO_CUBES)
+        families = families_of(cases, cohort(), NO_CUBES)
         told.append((len(families), families[0].words, families[0].is_clear))
         assert sum(family.size for family in families) == 21
         hidden = [
@@ -175,11 +188,11 @@ def test_of_one_mistake_it_is_said_what_most_of_its_objects_are() -> None:
         (("green", "red"), "The model sees an object as cyan"),
     ):
         cases = seen_as_cyan(12, np.random.default_rng(1), colors)
-        families = families_of(cases, prior_scenes()[:100], NO_CUBES)
+        families = families_of(cases, cohort(), NO_CUBES)
         assert families[0].words.startswith(words) and families[0].size >= 10
     (odd,) = seen_as_cyan(1, np.random.default_rng(2), ("red",))
     most = [*seen_as_cyan(9, np.random.default_rng(1), ("green",)), replace(odd, cluster=99, place=9)]
-    first, *others = families_of(most, prior_scenes()[:100], NO_CUBES)
+    first, *others = families_of(most, cohort(), NO_CUBES)
     assert "a green object as cyan" in first.words and first.size == 9
     assert [family.words for family in others] == ["The model sees a red object as cyan."]
 
@@ -189,14 +202,14 @@ def test_what_one_kind_of_object_shows_is_not_said_of_another() -> None:
     rng = np.random.default_rng(4)
     green, hidden_red = seen_as_cyan(6, rng, ("green",)), seen_as_cyan(2, rng, ("red",))
     open_red = [
-        Case(facts, Failure(Symptom("object", "color"), i, "", "cyan"), 0)
+        Case(situation(facts), Failure(Symptom("object", "color"), i, "", "cyan"), 0)
         for facts in prior_scenes()[100:]
         for i, item in enumerate(facts.scene.objects)
         if item.color == "red" and not hidden_by_larger(scene_graph(facts), i)
     ]
     reds = [*hidden_red, *(open_red[k] for k in rng.permutation(len(open_red))[:2])]
     every = [replace(each, cluster=k, place=k) for k, each in enumerate([*green, *reds])]
-    first, *others = families_of(every, prior_scenes()[:100], NO_CUBES)
+    first, *others = families_of(every, cohort(), NO_CUBES)
     assert (
         first.words == "The model sees a green object as cyan where it is partly hidden by a larger object."
     )
@@ -206,9 +219,7 @@ def test_what_one_kind_of_object_shows_is_not_said_of_another() -> None:
 
 def test_two_failures_suggest_at_most_and_one_nothing() -> None:
     for n in (1, 2):
-        (family,) = families_of(
-            cases_of(same_color, n, np.random.default_rng(8)), prior_scenes()[:100], NO_CUBES
-        )
+        (family,) = families_of(cases_of(same_color, n, np.random.default_rng(8)), cohort(), NO_CUBES)
         assert not family.is_clear and (n > 1 or not named(family))
 
 
@@ -217,9 +228,7 @@ RULE = Family(
 )
 
 
-def drawn_failures(
-    inside: float, outside: float, rng: np.random.Generator
-) -> list[tuple[Facts, list[Failure]]]:
+def drawn_failures(inside: float, outside: float, rng: np.random.Generator) -> list[Situation]:
     """What fails in each prior scene if a cylinder under the rule does with one chance, and elsewhere with another."""
     rows = []
     for facts in prior_scenes():
@@ -229,7 +238,7 @@ def drawn_failures(
             for i, item in enumerate(facts.scene.objects)
             if item.shape == "cylinder" and rng.random() < (inside if holds[i] else outside)
         ]
-        rows.append((facts, failures))
+        rows.append(situation(facts, failures))
     return rows
 
 
@@ -263,10 +272,10 @@ def judgments(
         others = {
             place: rows[member]
             for place, (member, judges) in enumerate(zip(chosen.members.tolist(), half, strict=True))
-            if judges and rows[member][1]
+            if judges and rows[member].failures
         }
         selection = Selection(chosen.members, chosen.inclusion / (2.0 if thinned else 1.0))
-        known = judged(RULE, others, selection, prior_scenes()[:100])
+        known = judged(RULE, others, selection, cohort())
         holds = (
             known.inside.low <= true_in <= known.inside.high
             and known.outside.low <= true_out <= known.outside.high
@@ -289,7 +298,7 @@ def test_the_intervals_of_other_scenes_cover_and_chance_is_not_confirmed() -> No
 
 
 def test_a_family_that_never_fails_elsewhere_is_not_confirmed_by_nothing() -> None:
-    known = judged(RULE, {}, everyone(320), prior_scenes()[:100])
+    known = judged(RULE, {}, everyone(320), cohort())
     assert not known.is_confirmed and known.inside.value == 0.0 and known.scenes == 0
 
 

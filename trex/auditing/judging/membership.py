@@ -29,8 +29,8 @@ class ExaminedScene(Situation):
         super().__init__(
             facts,
             failures_of(examined),
-            [answer.truth for answer in examined.answers],
             conditions or conditions_of(asker.vocabulary),
+            [answer.truth for answer in examined.answers],
             lambda: asker.asked(facts.scene, examined.scene),
         )
         self.examined = examined

@@ -88,7 +88,7 @@ def _situations(
     conditions, situations = conditions_of(vocabulary), []
     for number, scene in enumerate(scenes):
         facts = facts_of(scene, vocabulary)
-        situations.append(Situation(facts, failures.get(scene, ()), (), conditions, tuple))
+        situations.append(Situation(facts, failures.get(scene, ()), conditions))
         progress("scenes described", number + 1, len(scenes))
     return situations
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from trex.clevr_models.specs.ours import asks_freely
 from trex.datasets.examples import Example
 from trex.families.cases import Case, families_of
+from trex.families.discover import Situation, conditions_of
 from trex.families.symptom import misread, misread_words
 from trex.foundation.errors import InputError
 from trex.inference.rng import TRACE_STREAM, stream
 from trex.inference.scoring import images
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.clevr_format.camera_fit import fit_camera
-from trex.scenes.graph import Facts, facts_of
+from trex.scenes.graph import facts_of
 from trex.scenes.misreading import Answered
 from trex.scenes.scene import Scene, scene_id
 from trex.trials.baseline.baseline import Baseline, Misread, MistakeFamily, ScoredExample
@@ -40,7 +41,7 @@ class Tracer:
     """Traces a query's true mistakes, the first MOST of them, picture by picture."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._plan, self._conditions = plan, conditions_of(plan.vocabulary)
         self._cases: list[Case] = []
         self._names: list[str] = []
         self._traced, self._untraced, self._closed, self._are_cameras_known = 0, "", "", True
@@ -70,7 +71,8 @@ class Tracer:
             return row
         misreading = found.misreadings[found.by[0]]
         failure = misread(misreading)
-        self._cases.append(Case(facts, failure, row.name, len(self._cases)))
+        scene = Situation(facts, (failure,), self._conditions)
+        self._cases.append(Case(scene, failure, row.name, len(self._cases)))
         self._names.append(row.name)
         self._are_cameras_known &= known.is_camera_known
         return replace(row, misread=Misread(misreading, misread_words(failure, facts.scene)))
@@ -88,12 +90,14 @@ class Tracer:
         )
         return replace(empty, traced=self._traced, untraced=self._untraced, families=named)
 
-    def _cohort(self, plain: Sequence[Photographed]) -> list[Facts]:
-        """The facts of these scenes; none if no two mistakes are of a kind, or where a camera is not known."""
+    def _cohort(self, plain: Sequence[Photographed]) -> list[Situation]:
+        """These scenes; none if no two mistakes are of a kind, or where a camera is not known."""
         if len({case.key for case in self._cases}) == len(self._cases) or not self._are_cameras_known:
             return []
-        usable = [each.scene for each in plain if each.is_camera_known]
-        return [facts_of(z, self._plan.vocabulary) for z in usable if not _why_not(self._plan, z)]
+        usable = [
+            each.scene for each in plain if each.is_camera_known and not _why_not(self._plan, each.scene)
+        ]
+        return [Situation(facts_of(z, self._plan.vocabulary), (), self._conditions) for z in usable]
 
 
 def _why_not(plan: Plan, scene: Scene | None) -> str:
