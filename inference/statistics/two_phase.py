@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,14 @@ def design(seed: int, cheap_scores: Floats, n_second: int, uniform_share: float 
     )
 
 
+@lru_cache(
+    maxsize=8
+)  # 60 microseconds a member, and a search's samples are drawn anew wherever they are read
 def own_numbers(seed: int, kind: int, n: int) -> Floats:
-    """(n,) in [0, 1): the permanent random number of each member for one kind of selection."""
-    return np.array([stream(seed, kind, i).random() for i in range(n)])
+    """(n,) in [0, 1), not to be written to: the permanent random number of each member for one kind of selection."""
+    found = np.array([stream(seed, kind, i).random() for i in range(n)])
+    found.setflags(write=False)
+    return found
 
 
 def spread_share(m: int, n: int) -> float:
