@@ -102,11 +102,6 @@ def whole_percent(value: float) -> str:
     return f"{value:.0%}"
 
 
-def percent_interval(low: float, high: float) -> str:
-    """Both ends of an interval: "0.1% to 5.4%"."""
-    return f"{percent(low)} to {percent(high)}"
-
-
 def percent_span(low: float, high: float) -> str:
     """Both ends of an interval as a span: "0.19–0.96%"; "less than 0.01–0.5%" if the lower one prints as such."""
     first = percent(low).removesuffix("%").replace("<", "less than")

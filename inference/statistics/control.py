@@ -27,7 +27,7 @@ from typing import Generic
 
 import numpy as np
 
-from trex.foundation.words import percent, percent_interval
+from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.importance import reweigh
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.statistics.weighted import upper_counts
@@ -117,10 +117,10 @@ class Attempt:
     def sentence(self) -> str:
         """The outcome with its numbers."""
         easier, mass = self.control, self.control.mass
-        interval = percent_interval(*mass.interval)
+        interval = percent_span(*mass.interval)
         chance = easier.chance(easier.needed, easier.window)
         return (
-            f"on a level set of prior mass {percent(mass.value)} (95%: {interval}), {self.n_hit} of "
+            f"on a level set of prior mass {percent(mass.value)} (95% CI {interval}), {self.n_hit} of "
             f"{easier.chains} chains, started outside it, hit within {easier.window} renders each ({easier.needed} are "
             f"needed, which prior draws reach with a chance of {percent(chance)})"
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.words import percent, percent_interval, percent_span
+from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.importance import effective_size
 from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
@@ -124,9 +124,9 @@ class HowOften:
     def _rate_words(self) -> str:
         rate = self.rate
         if rate.point is not None:
-            return f"{self.hits} of {self.drawn} hit the level set: {rate.figure} (95%: {rate.range})."
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.figure} (95% CI {rate.range})."
         if self.hits:
-            return f"{self.hits} of {self.drawn} hit the level set: {rate.range} (95%)."
+            return f"{self.hits} of {self.drawn} hit the level set: {rate.range} (95% CI)."
         return (
             f"None of {self.drawn} hit the level set: it happens in less than {rate.ceiling} "
             f"of all prior draws (95%). Best confidence among them: {percent(self.best)}."
@@ -136,8 +136,8 @@ class HowOften:
         if self.rate.point is None:
             hits = f"{self.hits} {'hit' if self.hits == 1 else 'hits'}"
             return f"With {hits} among {self.n}, only an {'interval' if self.hits else 'upper bound'} is reported."
-        value, interval = percent(self.mass.value), percent_interval(*self.mass.interval)
-        return f"Prior mass of the relaxed level set: {value} (95%: {interval})."
+        value, interval = percent(self.mass.value), percent_span(*self.mass.interval)
+        return f"Prior mass of the relaxed level set: {value} (95% CI {interval})."
 
     def _verdict(self) -> str:
         if self.is_common:

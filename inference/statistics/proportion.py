@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.foundation.errors import InputError
-from trex.foundation.words import percent, percent_interval
+from trex.foundation.words import percent, percent_span
 
 LEAST_HITS = 4  # fewer give no point value, whatever the standard error
 MAX_RELATIVE_ERROR = 0.5  # of the standard error to the value: a larger one rules out a point value
@@ -88,7 +88,7 @@ class Proportion:
     --------
     >>> from trex.inference.statistics.proportion import Proportion
     >>> print(Proportion(12, 100))
-    12.0% (12 of 100; 95%: 6.4% to 20.0%)
+    12.0% (12 of 100; 95% CI 6.4–20.0%)
     """
 
     count: int
@@ -130,21 +130,22 @@ class Proportion:
 
     @property
     def figure(self) -> str:
-        """The rate in a few characters: "12.3%", "0.025% to 5.4%" without a point value, "< 3.0%" after no hit."""
+        """The rate in a few characters: "12.3%", "0.025–5.4%" without a point value, "< 3.0%" after no hit."""
         if not self.count:
             return f"< {self.ceiling}"
         return percent(self.point) if self.point is not None else self.range
 
     @property
     def range(self) -> str:
-        """The interval in words: "0.025% to 5.4%"."""
-        return percent_interval(*self.interval)
+        """The interval in words: "0.025–5.4%"."""
+        return percent_span(*self.interval)
 
     @property
     def detail(self) -> str:
-        """The line below the figure: "12 of 100; 95%: 6.4% to 20.0%", "1 of 100; 95%", "none of 100; 95%"."""
-        counted = f"{self.counted}; 95%"
-        return f"{counted}: {self.range}" if self.point is not None else counted
+        """The line below the figure: "12 of 100; 95% CI 6.4–20.0%", "1 of 100; 95% CI", "none of 100; 95%"."""
+        if self.point is not None:
+            return f"{self.counted}; 95% CI {self.range}"
+        return f"{self.counted}; 95%{' CI' if self.count else ''}"
 
     def __str__(self) -> str:
         return f"{self.figure} ({self.detail})"

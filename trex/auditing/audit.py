@@ -117,7 +117,7 @@ class Audit:
         if n and held.of:
             alike = len(self.confirmed) - n
             they = f"with {alike} more told with them, they" if alike else "they"
-            found += f"; {they} hold {share_words(held)} of the confident mistakes in {where}"
+            found += f"; {they} hold {share_words(held, f'the confident mistakes in {where}')}"
         return f"{found}."
 
 

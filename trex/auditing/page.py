@@ -21,7 +21,7 @@ from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
-from trex.foundation.words import counted, percent, percent_interval, whole_percent
+from trex.foundation.words import counted, percent, percent_span, whole_percent
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
@@ -150,8 +150,8 @@ def _table(rows: Sequence[Row]) -> Table[Row]:
     columns = (
         Column[Row]("questions", lambda row: row.what),
         Column[Row]("asked", lambda row: f"{row.right.of:,}", True),
-        Column[Row]("right (95%)", lambda row: _percents(row.right), True),
-        Column[Row]("confident mistakes (95%)", lambda row: _percents(row.mistakes), True),
+        Column[Row]("right (95% CI)", lambda row: _percents(row.right), True),
+        Column[Row]("confident mistakes (95% CI)", lambda row: _percents(row.mistakes), True),
         Column[Row]("mean confidence", lambda row: percent(row.confidence), True),
         Column[Row]("more than elsewhere", lambda row: "yes" if row.stands_out else ""),
     )
@@ -183,7 +183,7 @@ def _leads(rows: Sequence[Lead]) -> Table[Lead]:
 
 
 def _percents(share: Proportion) -> str:
-    return f"{percent(share.value)} ({percent_interval(*share.interval)})"
+    return f"{percent(share.value)} ({percent_span(*share.interval)})"
 
 
 def survival_words(finding: Finding) -> list[str]:

@@ -135,6 +135,7 @@ def _sentences(finding: Finding) -> list[str]:
     tried = finding.wordings is not None and finding.wordings.is_read
     return [
         finding.words,
+        finding.extent,
         f"{rate_words(finding)}.",
         *([wordings_words(finding.wordings)] if tried else []),
     ]

@@ -15,7 +15,7 @@ from trex.commands.training import TRAIN
 from trex.commands.verb import Session, Verb, failed
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.options import Option, Options
-from trex.foundation.words import percent, percent_interval
+from trex.foundation.words import percent, percent_span
 from trex.query.verb_options import Endpoint, MaxRequests, TrustRemoteCode, about_model
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _text(check: AccuracyCheck) -> str:
         Column("type", lambda row: row[1]),
         Column("right", lambda row: f"{row[2].right} of {row[2].of}", is_number=True),
         Column("accuracy", lambda row: percent(row[2].value), is_number=True),
-        Column("95%", lambda row: percent_interval(row[2].low, row[2].high), is_number=True),
+        Column("95% CI", lambda row: percent_span(row[2].low, row[2].high), is_number=True),
     )
     sources = (("official", check.official), *check.others.items())
     rows = [(source, kind, share) for source, shares in sources for kind, share in shares.items()]

@@ -58,8 +58,8 @@ class MethodAgreement:
         scenes = counted(self.scenes, "scene")
         return (
             f"{self.method}: largest pixel on the object of the largest effect in {self.peak_hits} of {scenes} "
-            f"(95%: {a:.2f} to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is that one in "
-            f"{self.top_hits} of {self.scenes} (95%: {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
+            f"(95% CI {a:.2f} to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is that one in "
+            f"{self.top_hits} of {self.scenes} (95% CI {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
         )
 
 

@@ -265,12 +265,12 @@ class Family:
 
     @property
     def how_often(self) -> str:
-        """The rate in words: "1.2% (95%: 0.4% to 3.1%)"; a dash if no prior scene belongs to the family."""
+        """The rate in words: "1.2% (95% CI 0.4–3.1%)"; a dash if no prior scene belongs to the family."""
         if self.rate is None:
             return "—"
         if self.rate.point is None:
-            return f"{self.rate.range} (95%)"
-        return f"{self.rate.figure} (95%: {self.rate.range})"
+            return f"{self.rate.range} (95% CI)"
+        return f"{self.rate.figure} (95% CI {self.rate.range})"
 
     @cached_property
     def value(self) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from trex.foundation.words import percent, percent_interval
+from trex.foundation.words import percent, percent_span
 from trex.pages.glossary import gloss
 from trex.pages.wording import points
 
@@ -55,5 +55,5 @@ def _environment(filters: tuple[tuple[str, Callable[..., str]], ...], folder: Pa
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": percent, "points": points, "gloss": gloss, **dict(filters)}
-    environment.globals["interval"] = percent_interval
+    environment.globals["interval"] = percent_span
     return environment

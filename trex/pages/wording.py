@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from trex.foundation.words import percent, percent_interval, signed_points
+from trex.foundation.words import percent, percent_span, signed_points
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import Query
 from trex.worlds.registry import world_named
 
 
 def rate_words(rate: Proportion) -> str:
-    """A rate with its interval: "3 of 88, 3.4% (95%: 0.7% to 9.6%)"; after zero hits only the upper bound."""
+    """A rate with its interval: "3 of 88, 3.4% (95% CI 0.71–9.6%)"; after zero hits only the upper bound."""
     if not rate.of:
         return "0 of 0"
     if rate.count == 0:
         return f"0 of {rate.of} (95%: less than {percent(rate.bound)})"
-    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95%: {percent_interval(*rate.interval)})"
+    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95% CI {percent_span(*rate.interval)})"
 
 
 def points(change: float) -> str:

@@ -39,7 +39,7 @@ def family_counts(family: Family, n: int, noun: Noun) -> str:
 
 
 def family_rate(family: Family, noun: Noun, checks_noise: bool) -> str:
-    """How often prior scenes are members: "this family: 1.2% (95%: 0.4% to 3.1%) of random scenes"."""
+    """How often prior scenes are members: "this family: 1.2% (95% CI 0.4–3.1%) of random scenes"."""
     if family.rate is None:
         return f"no {noun.one} of the random sample is in it"
     stays = ", new render noise included" if checks_noise else ""

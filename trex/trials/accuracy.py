@@ -13,7 +13,7 @@ from trex.clevr_models.published import PUBLISHED
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Number
 from trex.foundation.files import make_folder, write_atomic
-from trex.foundation.words import counted, percent, percent_interval
+from trex.foundation.words import counted, percent, percent_span
 from trex.inference.statistics.clustered import clustered_share
 
 PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
@@ -36,9 +36,9 @@ class AccuracyShare:
         return self.right / self.of if self.of else 0.0
 
     def words(self) -> str:
-        """The share in words: "45 of 47 official questions on 5 pictures, 95.7% (95%: 84.1% to 99.5%)"."""
+        """The share in words: "45 of 47 official questions on 5 pictures, 95.7% (95% CI 84.1–99.5%)"."""
         questions = f"{self.right} of {self.of} official questions on {counted(self.pictures, 'picture')}"
-        return f"{questions}, {percent(self.value)} (95%: {percent_interval(self.low, self.high)})"
+        return f"{questions}, {percent(self.value)} (95% CI {percent_span(self.low, self.high)})"
 
 
 @dataclass(frozen=True)

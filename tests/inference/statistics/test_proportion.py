@@ -43,14 +43,14 @@ def test_fewer_than_four_hits_give_no_value_however_small_the_sample(count: int,
 
 def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
     assert Proportion(12, 100).figure == "12.0%"
-    assert Proportion(12, 100).detail == "12 of 100; 95%: 6.4% to 20.0%"
-    assert Proportion(1, 100).figure == "0.025% to 5.4%"
-    assert Proportion(1, 100).detail == "1 of 100; 95%"
+    assert Proportion(12, 100).detail == "12 of 100; 95% CI 6.4–20.0%"
+    assert Proportion(1, 100).figure == "0.025–5.4%"
+    assert Proportion(1, 100).detail == "1 of 100; 95% CI"
     assert (Proportion(0, 100).figure, Proportion(0, 100).detail) == (
         "< 3.0%",
         "none of 100; 95%",
     )
-    assert str(Proportion(1, 100)) == "0.025% to 5.4% (1 of 100; 95%)"
+    assert str(Proportion(1, 100)) == "0.025–5.4% (1 of 100; 95% CI)"
 
 
 @pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])

@@ -237,7 +237,7 @@ def test_a_finding_that_this_version_cannot_read_is_not_measured(
     page = write_beside(cast(Audit, done), found, rows, tmp_path)
     text = " ".join(read_page(page).text.split())
     assert text.count("Not measured.") == 2 and text.count("Not a finding of this model") == 2
-    assert mine.words in text and f"It makes this mistake in {share_words(mine.fails)} scenes" in text
+    assert mine.words in text and f"It makes this mistake in {share_words(mine.fails, 'scenes')}" in text
 
 
 def test_findings_of_another_audit_that_are_missing_or_damaged_are_refused(tmp_path: Path) -> None:

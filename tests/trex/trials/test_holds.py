@@ -184,7 +184,7 @@ def test_it_is_said_in_one_line_and_with_intervals() -> None:
         found.sentence()
         == "Stays with new render noise 97%, at reference quality 7 of 8, from other viewpoints 24%."
     )
-    assert len(found.sentences()) == 4 and "55% (95% CI 43.5% to 66.2%)" in found.sentences()[3]
+    assert len(found.sentences()) == 4 and "55% (95% CI 43.5–66.2%)" in found.sentences()[3]
     assert found.document()["views_wrong"] == {
         "count": 44,
         "of": 80,

@@ -13,7 +13,7 @@ from trex.auditing.judging.reword import Wordings
 from trex.auditing.judging.sought import Sought
 from trex.auditing.records import Tested
 from trex.families.family import Family, clear_value
-from trex.foundation.words import percent, percent_interval
+from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
@@ -21,6 +21,11 @@ from trex.pages.notebook_html import block_html
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
 SHARED = 0.2  # of the failures of the smaller of two families: with more they are told as one
+SUCH = {
+    "object": "scenes with such an object",
+    "scene": "such scenes",
+    "question": "scenes with such a question",
+}
 Unit = tuple[int, str, str, int]  # the scene, how a unit of it fails, and which one
 Judges = tuple[
     Sought, Sequence[ExaminedScene]
@@ -65,11 +70,13 @@ class Finding:
         return f"<Finding {self.number}: {self.words} {rate_words(self)}>"
 
     def _repr_html_(self) -> str:
-        """The sentence, how often it holds and fails, and how often it occurs, for notebooks."""
-        fails = (
-            f"Where its conditions hold, the model fails so in {self.fails.count} of {self.fails.of} scenes."
-        )
-        return block_html(self.words, [f"{rate_words(self)}.", fails], [], f"family {self.number}")
+        """The sentence, how much of what it speaks of fails so, and how often that occurs, for notebooks."""
+        return block_html(self.words, [self.extent, f"{rate_words(self)}."], [], f"family {self.number}")
+
+    @property
+    def extent(self) -> str:
+        """In how many of the scenes that its sentence speaks of the model fails so, as a sentence."""
+        return f"It does so in {share_words(self.fails, SUCH[self.family.symptom.level])}."
 
     @property
     def shown(self) -> tuple[Tested, ...]:
@@ -334,14 +341,19 @@ def _survives(stayed: Sequence[Tested]) -> dict[str, tuple[float, int]]:
 
 def holds_words(finding: Finding) -> str:
     """In how many scenes the conditions hold, with the interval, and which scenes these are."""
-    return f"{share_words(finding.holds)} {'random scenes drawn for this' if finding.is_sought else 'held-out scenes'}"
+    return share_words(
+        finding.holds, "random scenes drawn for this" if finding.is_sought else "held-out scenes"
+    )
 
 
-def share_words(share: Proportion) -> str:
-    """A share with its counts and interval: "12 of 20 (36% to 81%)"."""
-    return f"{share.count} of {share.of} ({percent_interval(*share.interval)})"
+def share_words(share: Proportion, many: str = "") -> str:
+    """A share of many things with its counts and interval: "60.0% of scenes (12 of 20; 95% CI 36.1–80.9%)"."""
+    of = f" of {many}" if many else ""
+    counts = f"{share.count:,} of {share.of:,}; 95% CI {percent_span(*share.interval)}"
+    return f"{percent(share.value)}{of} ({counts})"
 
 
 def rate_words(finding: Finding) -> str:
-    """How often failures that stay occur, with the interval."""
-    return f"In {percent(finding.rate)} of scenes (95%: {percent_interval(*finding.rate_interval)})"
+    """How often a scene holds a failure that stays, with the interval."""
+    span = percent_span(*finding.rate_interval)
+    return f"{percent(finding.rate)} of random scenes hold one that stays when rendered again (95% CI {span})"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trex.families.symptom import seen_words
 from trex.foundation.files import write_atomic
 from trex.foundation.progress import Progress
-from trex.foundation.words import counted, percent, percent_interval
+from trex.foundation.words import counted, percent, percent_span
 from trex.inference.statistics.clustered import clustered_interval
 from trex.render.picture import Picture
 from trex.render.png_url import png_bytes
@@ -70,11 +70,11 @@ class TruthResult(Found):
     @property
     def lines(self) -> list[str]:
         rows = [
-            f"{each.number:>9}  {f'{each.misread} of {each.drawn}':<17}  {percent_interval(each.low, each.high):<16}  "
+            f"{each.number:>9}  {f'{each.misread} of {each.drawn}':<17}  {percent_span(each.low, each.high):<16}  "
             f"{each.kind:<13}  {each.sentence}"
             for each in self.verdicts
         ]
-        return ["   family  misread            95%              verdict        what", *rows]
+        return ["   family  misread            95% CI           verdict        what", *rows]
 
     @property
     def sentences(self) -> list[str]:
