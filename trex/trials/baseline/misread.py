@@ -41,7 +41,7 @@ class Tracer:
     """Traces a query's true mistakes, the first MOST of them, picture by picture."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan, self._conditions = plan, conditions_of(plan.vocabulary)
+        self._plan = plan
         self._cases: list[Case] = []
         self._names: list[str] = []
         self._traced, self._untraced, self._closed, self._are_cameras_known = 0, "", "", True
@@ -71,7 +71,7 @@ class Tracer:
             return row
         misreading = found.misreadings[found.by[0]]
         failure = misread(misreading)
-        scene = Situation(facts, (failure,), self._conditions)
+        scene = Situation(facts, (failure,), conditions_of(plan.vocabulary))
         self._cases.append(Case(scene, failure, row.name, len(self._cases)))
         self._names.append(row.name)
         self._are_cameras_known &= known.is_camera_known
@@ -97,7 +97,9 @@ class Tracer:
         usable = [
             each.scene for each in plain if each.is_camera_known and not _why_not(self._plan, each.scene)
         ]
-        return [Situation(facts_of(z, self._plan.vocabulary), (), self._conditions) for z in usable]
+        vocabulary = self._plan.vocabulary
+        conditions = conditions_of(vocabulary)
+        return [Situation(facts_of(z, vocabulary), (), conditions) for z in usable]
 
 
 def _why_not(plan: Plan, scene: Scene | None) -> str:
