@@ -133,7 +133,7 @@ def confirmed(
         conditions = conditions_of(vocabulary)
         situations = [
             Situation(facts_of(scene, vocabulary), row.failures, conditions)
-            for scene, row in zip(bank.scenes(range(n)), asked, strict=False)
+            for scene, row in zip(bank.scenes(range(n)), asked[:n], strict=True)
         ]
     for family in families:
         if family.symptom not in UNTRACED:

@@ -102,10 +102,16 @@ def whole_percent(value: float) -> str:
     return f"{value:.0%}"
 
 
+def between(low: str, high: str) -> str:
+    """Both ends of an interval: "50–70%", "0.10–0.15", "−0.4 to +0.2"."""
+    if low[:1] in "+−":
+        return f"{low} to {high}"
+    return f"{low.removesuffix('%') if high.endswith('%') else low}–{high}"
+
+
 def percent_span(low: float, high: float) -> str:
     """Both ends of an interval as a span: "0.19–0.96%"; "less than 0.01–0.5%" if the lower one prints as such."""
-    first = percent(low).removesuffix("%").replace("<", "less than")
-    return f"{first}–{percent(high)}"
+    return between(percent(low).replace("<", "less than"), percent(high))
 
 
 def signed_points(change: float) -> str:

@@ -21,7 +21,7 @@ from trex.auditing.side_by_side import DOCUMENT, SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
-from trex.foundation.words import counted, percent, percent_span, whole_percent
+from trex.foundation.words import counted, percent, whole_percent
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
@@ -183,7 +183,7 @@ def _leads(rows: Sequence[Lead]) -> Table[Lead]:
 
 
 def _percents(share: Proportion) -> str:
-    return f"{percent(share.value)} ({percent_span(*share.interval)})"
+    return f"{percent(share.value)} ({share.range})"
 
 
 def survival_words(finding: Finding) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic import Field
 from trex.curves.doses import QUANTITIES, Quantity, value_quantity
 from trex.explain.explanation import AnyScene
 from trex.foundation.fields import Number
-from trex.foundation.words import capitalized, counted, whole_percent
+from trex.foundation.words import between, capitalized, counted, whole_percent
 from trex.inference.statistics.dose_response import HALF, Threshold, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
@@ -243,13 +243,6 @@ def _caveats(curve: Curve) -> list[str]:
             f"Each point is the mean of {curve.draws} draws of the render noise; scenes count as independent."
         )
     return found
-
-
-def between(low: str, high: str) -> str:
-    """Both ends of an interval: "50–70%", "0.10–0.15", "−0.4 to +0.2"."""
-    if low[:1] in "+−":
-        return f"{low} to {high}"
-    return f"{low.removesuffix('%') if high.endswith('%') else low}–{high}"
 
 
 def _state(curve: Curve, side: int, *, again: bool = False) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from trex.curves.curve import SHARES, Curve, CurveScene, between
-from trex.foundation.words import whole_percent
+from trex.curves.curve import SHARES, Curve, CurveScene
+from trex.foundation.words import between, whole_percent
 from trex.pages.table import Column, Table
 
 NOT_REACHED = "–"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex.foundation.words import percent, percent_span, signed_points
+from trex.foundation.words import percent, signed_points
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import Query
 from trex.worlds.registry import world_named
@@ -14,7 +14,7 @@ def rate_words(rate: Proportion) -> str:
         return "0 of 0"
     if rate.count == 0:
         return f"0 of {rate.of} (95%: less than {percent(rate.bound)})"
-    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95% CI {percent_span(*rate.interval)})"
+    return f"{rate.count} of {rate.of}, {percent(rate.value)} (95% CI {rate.range})"
 
 
 def points(change: float) -> str:

@@ -17,7 +17,7 @@ from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash, Number
 from trex.foundation.files import write_atomic
 from trex.foundation.progress import Progress
-from trex.foundation.words import percent_span, whole_percent
+from trex.foundation.words import whole_percent
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion
@@ -187,7 +187,7 @@ def _share(rows: Sequence[Sequence[bool]]) -> Proportion | None:
 
 
 def _words(share: Proportion) -> str:
-    return f"{whole_percent(share.value)} (95% CI {percent_span(*share.interval)})"
+    return f"{whole_percent(share.value)} (95% CI {share.range})"
 
 
 def _measured(folder: RunFolder, world: OpenWorld, hit: Hit) -> HeldScene:

@@ -75,8 +75,9 @@ class Finding:
 
     @property
     def extent(self) -> str:
-        """In how many of the scenes that its sentence speaks of the model fails so, as a sentence."""
-        return f"It does so in {share_words(self.fails, SUCH[self.family.symptom.level])}."
+        """In how many of the scenes that its sentence speaks of the model fails so, and how many failures stay."""
+        stay = f"; {self.stays.counted} failures stay when rendered again" if self.stays.of else ""
+        return f"It does so in {share_words(self.fails, SUCH[self.family.symptom.level])}{stay}."
 
     @property
     def shown(self) -> tuple[Tested, ...]:
@@ -349,11 +350,10 @@ def holds_words(finding: Finding) -> str:
 def share_words(share: Proportion, many: str = "") -> str:
     """A share of many things with its counts and interval: "60.0% of scenes (12 of 20; 95% CI 36.1–80.9%)"."""
     of = f" of {many}" if many else ""
-    counts = f"{share.count:,} of {share.of:,}; 95% CI {percent_span(*share.interval)}"
-    return f"{percent(share.value)}{of} ({counts})"
+    return f"{percent(share.value)}{of} ({share.count:,} of {share.of:,}; 95% CI {share.range})"
 
 
 def rate_words(finding: Finding) -> str:
     """How often a scene holds a failure that stays, with the interval."""
     span = percent_span(*finding.rate_interval)
-    return f"{percent(finding.rate)} of random scenes hold one that stays when rendered again (95% CI {span})"
+    return f"{percent(finding.rate)} of random scenes hold one that stays (95% CI {span})"

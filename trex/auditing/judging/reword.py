@@ -19,7 +19,6 @@ from trex.auditing.records import Reworded
 from trex.clevr_models.interface.bound import reads_words
 from trex.clevr_models.interface.question import question_of
 from trex.families.family import Family
-from trex.foundation.words import percent_span
 from trex.inference.scoring import images
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.proportion import Proportion
@@ -130,7 +129,7 @@ def wordings_words(found: Wordings | None) -> str:
     if not found.is_read:
         return "No other wording was tried: the model reads the question's program, not its words."
     shown = found.again or found.stays
-    text = f"tays in {shown.count} of {shown.of} other wordings (95% CI {percent_span(*shown.interval)})"
+    text = f"tays in {shown.count} of {shown.of} other wordings (95% CI {shown.range})"
     if not found.is_moved:
         text += ", with the very same probabilities, as if the model did not read the words"
     elif found.again and found.stays.count < shown.count:

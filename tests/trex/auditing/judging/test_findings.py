@@ -29,7 +29,10 @@ def asked_again(stays: bool, confidence: float, noise: float | None = None, fami
 
 
 def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
-    """8 of 10 scenes under the conditions fail, of 20 held out; 3 of 4 asked again stay."""
+    """8 of 10 scenes under the conditions fail, of 20 held out; 3 of 4 asked again stay.
+
+    Planted bug: the sentence on how much of it fails leaves out that a quarter of the failures does not stay.
+    """
     row = (FACTS, Examined(0, (), (), (), (), ()), [0])
     seen = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (row,) * 8)
     rare = HeldOut(SMALL, (1.0,) * 7 + (0.0,) * 2, (0.0,) * 20, (row,) * 7)
@@ -53,6 +56,8 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
     assert finding.rate == pytest.approx(8 / 20 * 3 / 4)
     fails, stays = clopper_pearson(8, 20, 0.975), clopper_pearson(3, 4, 0.975)
     assert finding.rate_interval == pytest.approx((fails.low * stays.low, fails.high * stays.high))
+    share = "80.0% of scenes with such an object (8 of 10; 95% CI 44.4–97.5%)"
+    assert finding.extent == f"It does so in {share}; 3 of 4 failures stay when rendered again."
     assert finding.confidence == pytest.approx(0.95) and finding.survives == {"noise": (0.75, 2)}
     assert finding.p_value == pytest.approx(excess_p_value(8.0, 10, (1.0, 20.0)))
     assert (
