@@ -21,7 +21,7 @@ from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
 from trex.auditing.rare.choice import DRAWN
-from trex.auditing.rare.steps import SOUGHT_IN
+from trex.auditing.rare.steps import NARROWING_PART, SOUGHT_IN
 from trex.auditing.records import Settings, read_settings
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, Crew, Work
@@ -242,10 +242,10 @@ def _sweep_s(options: AuditOptions) -> tuple[float, float]:
     """CPU seconds for each scene that makes rules, with all that goes with it, and those that do not depend on these.
 
     With it go a held-out scene, the random scenes that are drawn for rare families for each of these, and a part of the
-    scenes with rare combinations and of the copies.
+    scenes with rare combinations, of the copies and of the scenes that narrow rules.
     """
     each = _cost_s(options.preset) + ASKING_S
-    rare = 2 * each + DRAWN * CHOOSING_S
+    rare = (2 + 1 / NARROWING_PART) * each + DRAWN * CHOOSING_S
     if options.rare == 0:
         return 2 * each, 0.0
     sweep = 2 * each + SOUGHT_IN * DRAWING_S
@@ -279,6 +279,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
+        narrows=_narrows(options),
         bank_seed=options.bank_seed,
         explain=options.explain,
     )
@@ -295,11 +296,20 @@ def rare_scenes(options: AuditOptions) -> int:
 
 def _rare(options: AuditOptions) -> int:
     """The scenes with rare combinations; of a folder that holds an audit, as many as it has if none are asked for."""
+    known = _known(options) if options.rare is None else None
+    return rare_scenes(options) if known is None else known.rare
+
+
+def _narrows(options: AuditOptions) -> bool:
+    """Whether rules are narrowed; of a folder that holds an audit, as it did."""
+    known = _known(options)
+    return True if known is None else known.narrows
+
+
+def _known(options: AuditOptions) -> Settings | None:
+    """The settings of the audit that the folder holds, None if it holds none or nothing has been done in it."""
     folder = _folder(options)
-    if options.rare is None and folder.is_dir() and not begun_only(folder):
-        known = read_settings(folder / MANIFEST)
-        return rare_scenes(options) if known is None else known.rare
-    return rare_scenes(options)
+    return read_settings(folder / MANIFEST) if folder.is_dir() and not begun_only(folder) else None
 
 
 def _families(names: Sequence[str]) -> tuple[str, ...]:

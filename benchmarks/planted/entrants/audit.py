@@ -13,9 +13,13 @@ from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.world import OBJECTS
 from trex.auditing.judging.findings import Finding
 from trex.auditing.judging.sought import FEW
+from trex.auditing.rare.narrow import MORE
+from trex.auditing.rare.steps import NARROWING_PART
 
 SWEPT = 0.22  # of the budget, random scenes that make rules, and as many that judge them
-RARE = 0.18  # of the budget, scenes with rare combinations, and as many changed copies of those that failed
+# Of the budget, scenes with rare combinations, as many changed copies of those that failed, and a third as many that
+# narrow rules.
+RARE = 0.18
 FAMILIES = 3  # that the rest has room for
 QUESTIONS = 16  # about each scene
 
@@ -23,7 +27,7 @@ QUESTIONS = 16  # about each scene
 def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
     """An audit whose scenes fit in the budget, and which tries a few failures of each family again."""
     scenes, rare = int(referee.budget * SWEPT), int(referee.budget * RARE)
-    left = referee.budget - 2 * (scenes + rare)
+    left = referee.budget - 2 * (scenes + rare) - rare // NARROWING_PART // MORE * MORE
     tested = max(1, min(20, left // FAMILIES - FEW))
     with tempfile.TemporaryDirectory() as folder, rendering(referee, Path(folder) / "cache"):
         world = Path(folder) / "world.toml"

@@ -50,12 +50,13 @@ def sought_members(
     vocabulary: Vocabulary,
     questions: Callable[[Scene, int], Sequence[Asked]],
     progress: Progress = silent,
+    enough: int = FEW,
 ) -> list[Sought]:
-    """For each family, the first FEW of these random scenes in which its conditions hold; the rest if they end."""
+    """For each family, the first `enough` of these random scenes in which its conditions hold; fewer if they end."""
     found: list[list[Member]] = [[] for _ in families]
     drawn = [0] * len(families)
     for number, scene in members:
-        open_ = [k for k, mine in enumerate(found) if len(mine) < FEW]
+        open_ = [k for k, mine in enumerate(found) if len(mine) < enough]
         if not open_:
             break
         facts = None
@@ -67,8 +68,8 @@ def sought_members(
             asked = questions(scene, number) if families[k].symptom.level == "question" else ()
             if families[k].holds(facts, asked).any():
                 found[k].append((number, scene))
-        progress("scenes like those of rare families", sum(map(len, found)), FEW * len(families))
-    return [Sought(tuple(mine), n, len(mine) == FEW) for mine, n in zip(found, drawn, strict=True)]
+        progress("scenes like those of rare families", sum(map(len, found)), enough * len(families))
+    return [Sought(tuple(mine), n, len(mine) == enough) for mine, n in zip(found, drawn, strict=True)]
 
 
 def _can_hold(family: Family, scene: Scene) -> bool:

@@ -14,6 +14,7 @@ from trex.auditing.judging.membership import ExaminedScene, situations
 from trex.auditing.judging.sought import FEW, Member, Sought, sought_members
 from trex.auditing.rare.choice import CROWDED, chosen_scenes
 from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
+from trex.auditing.rare.narrow import MORE, holds_most, is_wide, narrower
 from trex.auditing.records import EXAMINED, REMEDY, Examined
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
 from trex.bank.bank import BATCH
@@ -27,14 +28,18 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import Lines
 
-CHOSEN, CHOSEN_SCENES, COPIED, COPIED_SCENES, SOUGHT, JUDGED = (
-    f"rare-{name}.jsonl" for name in ("examined", "scenes", "copies", "copied", "sought", "judged")
+CHOSEN, CHOSEN_SCENES, COPIED, COPIED_SCENES, WITHIN, NARROWED, SOUGHT, JUDGED = (
+    f"rare-{name}.jsonl"
+    for name in ("examined", "scenes", "copies", "copied", "within", "narrowed", "sought", "judged")
 )
 FIRST_CHOSEN, FIRST_COPY = 1 << 42, 1 << 43  # numbers of scenes, for their questions: those of no bank
-FIRST_SOUGHT = 5_000_000  # members of the bank: no sweep has as many
+# Members of the bank: no sweep has as many. The second, so many for each round, are those that rules are narrowed by.
+FIRST_SOUGHT, FIRST_WITHIN = 5_000_000, 7_500_000
 # Random scenes for each held-out one, of which those that meet a rare family's conditions are sought; the second in a
 # world without crowded scenes, whose scenes take less than a tenth of the time to draw.
 SOUGHT_IN, SOUGHT_IN_SPARSE = 4, 16
+WITHIN_DRAWN = 4000  # random scenes that are drawn at most in each round of narrowing
+NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so many to narrow rules
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,42 @@ def families_of(
     families = discover(known, work.prior.vocabulary)
     if work.settings.rare:
         stated = _from_copies(work, known, families, crew, partial(progress, "changed copies of failures"))
-    return _each_once((*stated, *families))
+    every = _each_once((*stated, *families))
+    return _narrowed(opened, known, every, crew, progress) if work.settings.narrows else every
+
+
+def _narrowed(
+    opened: Opened, known: Sequence[ExaminedScene], families: Sequence[Family], crew: Crew, progress: Progress
+) -> list[Family]:
+    """The families; one that says too little with more random scenes that meet its conditions, and what these add.
+
+    In rounds, as a family that was narrowed may still say too little. One that holds most failures of the wider
+    one takes its place. At most one scene for each NARROWING_PART with rare combinations is examined.
+    """
+    work, vocabulary = opened.work, opened.work.prior.vocabulary
+    scenes, found, members = list(known), list(families), list[Member]()
+    left = work.settings.rare // NARROWING_PART
+    wide, rounds, rows = [family for family in families if is_wide(family, scenes)], 0, 0
+    while wide and left >= MORE:
+        first = FIRST_WITHIN + rounds * WITHIN_DRAWN
+        numbers, now = range(first, first + WITHIN_DRAWN), wide[: left // MORE]
+        sought = _sought(work.folder / WITHIN, opened, now, numbers, progress, MORE, rows)
+        more = list({member[0]: member for mine in sought for member in mine.members}.values())
+        members += more
+        watched = partial(progress, "scenes that narrow rules")
+        examined = _examined(
+            work.folder / NARROWED, members, vocabulary, crew, watched, len(members) - len(more)
+        )
+        scenes += situations(examined, work.asker)
+        rounds, rows, left, wide = rounds + 1, rows + len(now), left - len(more), wide[len(now) :]
+        for family in now:
+            narrow = narrower(family, scenes, vocabulary)
+            if narrow:
+                found.append(narrow)
+                if holds_most(narrow, family, scenes):
+                    found.remove(family)
+                wide += [narrow] if is_wide(narrow, scenes) else []
+    return _each_once(found)
 
 
 def _from_copies(
@@ -138,7 +178,9 @@ def judges_of(
     seen = counted_in(families, held_out)
     rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
     # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
-    sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], progress)
+    most = (SOUGHT_IN if work.prior.n_objects[1] > CROWDED else SOUGHT_IN_SPARSE) * work.settings.held_out
+    numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
+    sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], numbers, progress)
     members = [member for mine in sought for member in mine.members]
     watched = partial(progress, "scenes of rare families")
     rows = _examined(work.folder / JUDGED, members, work.prior.vocabulary, crew, watched)
@@ -158,20 +200,29 @@ def _chosen(path: Path, opened: Opened, progress: Progress) -> list[Scene]:
         return list(log.values)
 
 
-def _sought(path: Path, opened: Opened, families: Sequence[Family], progress: Progress) -> list[Sought]:
-    """The random scenes in which the conditions of these families hold, drawn once."""
+def _sought(
+    path: Path,
+    opened: Opened,
+    families: Sequence[Family],
+    numbers: range,
+    progress: Progress,
+    enough: int = FEW,
+    since: int = 0,
+) -> list[Sought]:
+    """The random scenes with these numbers in which the conditions of these families hold, drawn once.
+
+    In the log their rows are those from place `since` on.
+    """
     work, bank = opened.work, opened.bank
-    most = (SOUGHT_IN if work.prior.n_objects[1] > CROWDED else SOUGHT_IN_SPARSE) * work.settings.held_out
-    numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
     with Lines(path, SOUGHT_ROWS) as log:
-        if len(log.values) < len(families):
+        if len(log.values) < since + len(families):
             drawn = ((number, scene) for number in numbers for scene in bank.scenes([number]))
-            found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress)
+            found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress, enough)
             rows = [SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full) for each in found]
-            log.append(rows[len(log.values) :])
+            log.append(rows[len(log.values) - since :])
         return [
             Sought(tuple(zip(row.members, bank.scenes(row.members), strict=True)), row.drawn, row.is_full)
-            for row in log.values
+            for row in log.values[since : since + len(families)]
         ]
 
 
