@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from trex.families.symptom import Failure, Symptom
 from trex.scenes.conditions import object_rows
 from trex.scenes.graph import Facts
 from trex.scenes.scene import SceneObject, with_attribute
-from trex.scenes.vocabulary import CLEVR
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 CONDITIONS = conditions_of(CLEVR)
 OBJECT = CONDITIONS["object"]
@@ -120,24 +122,32 @@ def carried_out(model: Misreader, folder: Path, out: str) -> trex.AuditResult:
     world.write_text("[scene]\nobjects = [3, 4]\n")
     with showing(model, folder / "cache"):
         return trex.audit(
-            model, world=world, preset="fake", confirm_preset="fake", scenes=40, held_out=40, rare=12,
+            model, world=world, preset="fake", confirm_preset="fake", scenes=40, held_out=40, rare=24,
             questions=8, tested=1, probed=0, wordings=1, explain=False, bank=folder / "bank", out=folder / out,
             progress=False,
         )  # fmt: skip
 
 
-def test_an_audit_narrows_and_resumes_from_anywhere_in_it(
+def again(family: Family, known: Sequence[Situation], vocabulary: Vocabulary) -> Family | None:
+    """In place of `narrower`: the family with a condition twice, once; so that the same scenes meet it."""
+    (first, *_) = conditions = family.pattern.conditions
+    return None if conditions.count(first) > 1 else replace(family, pattern=Pattern.of([*conditions, first]))
+
+
+def test_an_audit_narrows_in_rounds_and_resumes_from_anywhere_in_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted bugs: a resumed audit took the scenes of the first round for those of the second, or drew them again with
-    other numbers."""
+    """Planted bugs: the second round took the scenes of the first, or drew them again; a resumed audit drew others."""
     monkeypatch.setattr(steps, "MORE", 4)
+    monkeypatch.setattr(steps, "narrower", again)
     model = Misreader(half_of_red_things)
     carried_out(model, tmp_path, "whole")
     whole = tmp_path / "whole"
     examined = (whole / steps.NARROWED).read_bytes().splitlines(keepends=True)
-    assert 4 <= len(examined) <= 12 // steps.NARROWING_PART + 4
-    for kept in (0, 2):
+    numbers = [json.loads(line)["scene"] for line in examined]
+    assert len(set(numbers)) == len(numbers) == 24 // steps.NARROWING_PART
+    assert len((whole / steps.WITHIN).read_bytes().splitlines()) == 2
+    for kept in (0, 2, 6):
         shutil.copytree(whole, cut := tmp_path / f"cut{kept}")
         (cut / steps.NARROWED).write_bytes(b"".join(examined[:kept]))
         if not kept:
