@@ -401,5 +401,15 @@ def _wrong_answer(family: Family) -> str:
         answer, _, truth = symptom.what.partition(" for ")
         kind = f"says “{answer}” for “{truth}”"
     example = f" ({family.value})" if family.value else ""
-    questions = ", ".join(each.words for each in family.pattern.around if each.part == "question")
+    questions = _questions([each.words for each in family.pattern.around if each.part == "question"])
     return f"the model {kind}{example}" + (f" in questions {questions}" if questions else "")
+
+
+def _questions(words: Sequence[str]) -> str:
+    """What conditions say of questions: "that ask for the color and mention “red” and “gray”, with three relations"."""
+    that = [each.removeprefix("that ") for each in words if each.startswith("that ")]
+    mentioned = [each.removeprefix("mention ") for each in that if each.startswith("mention ")]
+    verbs = [each for each in that if not each.startswith("mention ")]
+    verbs += [f"mention {' and '.join(mentioned)}"] if mentioned else []
+    others = [each for each in words if not each.startswith("that ")]
+    return ", ".join([*([f"that {' and '.join(verbs)}"] if verbs else []), *others])

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from trex.families.family import Family
+from trex.families.pattern import Pattern
 from trex.families.rules import find_rules, matches
+from trex.families.symptom import OTHER, Symptom
+from trex.scenes.conditions import question_conditions
+from trex.scenes.vocabulary import CLEVR
 
 N = 8000
 Bools = NDArray[np.bool_]
@@ -49,3 +54,24 @@ def test_too_few_events_make_no_rule_however_surprising(n: int, is_named: bool) 
     events = np.arange(N) < n
     found = [rule.conditions for rule in find_rules(holds, events)]
     assert ((11,) in found) is is_named
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (
+            ("asks query_material", "mentions color gray", "mentions color yellow"),
+            "in questions that ask for the material and mention “gray” and “yellow”.",
+        ),
+        (
+            ("relation front", "mentions size small", "asks count"),
+            "in questions that ask for a number and mention “small”, with the relation “front”.",
+        ),
+        (("or",), "in questions with “either … or”."),
+    ],
+)
+def test_conditions_on_questions_are_one_sentence(keys: tuple[str, ...], words: str) -> None:
+    """Planted bug: each came after a comma: "that ask for the material, that mention “gray”, that mention “yellow”"."""
+    conditions = [each for each in question_conditions(CLEVR) if each.key in keys]
+    family = Family(Pattern.of(conditions), Symptom("question", OTHER))
+    assert family.words == f"The model gives a wrong answer {words}"
