@@ -38,7 +38,8 @@ FIRST_SOUGHT, FIRST_WITHIN = 5_000_000, 7_500_000
 # Random scenes for each held-out one, of which those that meet a rare family's conditions are sought; the second in a
 # world without crowded scenes, whose scenes take less than a tenth of the time to draw.
 SOUGHT_IN, SOUGHT_IN_SPARSE = 4, 16
-WITHIN_DRAWN = 4000  # random scenes that are drawn at most in each round of narrowing
+# Random scenes that are drawn at most in each round of narrowing; the first in a world with crowded scenes.
+WITHIN_IN, WITHIN_IN_SPARSE = 1000, 4000
 NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so many to narrow rules
 
 
@@ -86,16 +87,16 @@ def _narrowed(
 ) -> list[Family]:
     """The families; one that says too little with more random scenes that meet its conditions, and what these add.
 
-    In rounds, as a family that was narrowed may still say too little. One that holds most failures of the wider
-    one takes its place. At most one scene for each NARROWING_PART with rare combinations is examined.
+    In rounds, as a family that was narrowed may still say too little. A narrower one that holds most failures of the
+    wider one takes its place. At most one scene for each NARROWING_PART with rare combinations is examined.
     """
     work, vocabulary = opened.work, opened.work.prior.vocabulary
     scenes, found, members = list(known), list(families), list[Member]()
-    left = work.settings.rare // NARROWING_PART
+    left, drawn = work.settings.rare // NARROWING_PART, WITHIN_IN if _is_crowded(work) else WITHIN_IN_SPARSE
     wide, rounds, rows = [family for family in families if is_wide(family, scenes)], 0, 0
     while wide and left >= MORE:
-        first = FIRST_WITHIN + rounds * WITHIN_DRAWN
-        numbers, now = range(first, first + WITHIN_DRAWN), wide[: left // MORE]
+        first = FIRST_WITHIN + rounds * drawn
+        numbers, now = range(first, first + drawn), wide[: left // MORE]
         sought = _sought(work.folder / WITHIN, opened, now, numbers, progress, MORE, rows)
         more = list({member[0]: member for mine in sought for member in mine.members}.values())
         members += more
@@ -178,7 +179,7 @@ def judges_of(
     seen = counted_in(families, held_out)
     rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
     # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
-    most = (SOUGHT_IN if work.prior.n_objects[1] > CROWDED else SOUGHT_IN_SPARSE) * work.settings.held_out
+    most = (SOUGHT_IN if _is_crowded(work) else SOUGHT_IN_SPARSE) * work.settings.held_out
     numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
     sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], numbers, progress)
     members = [member for mine in sought for member in mine.members]
@@ -189,6 +190,10 @@ def judges_of(
         found[k] = (mine, situations(rows[at : at + len(mine.members)], asker))
         at += len(mine.members)
     return found
+
+
+def _is_crowded(work: Work) -> bool:
+    return work.prior.n_objects[1] > CROWDED
 
 
 def _chosen(path: Path, opened: Opened, progress: Progress) -> list[Scene]:
