@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trex.scenes.conditions import Condition, noun_words, part_words
+from trex.scenes.conditions import Condition, Part, noun_words, part_words
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -79,8 +79,18 @@ def description(conditions: Sequence[Condition]) -> str:
 
 def clause_words(conditions: Sequence[Condition]) -> str:
     """What a noun leaves out, as a clause: "where it is partly hidden by a large cylinder"; "" if nothing is left."""
-    words = [words for part in ("seen", "where") for words in part_words(conditions, part)]
-    return f"where it {' and '.join(map(predicate, words))}" if words else ""
+    words = [words for part in ("seen", "where") for words in _predicates(conditions, part)]
+    return f"where it {' and '.join(words)}" if words else ""
+
+
+def _predicates(conditions: Sequence[Condition], part: Part) -> list[str]:
+    """The conditions of one part as predicates; "is" stands once before those that follow each other."""
+    words = [predicate(condition.words) for condition in conditions if condition.part == part]
+    before = ["", *words]
+    return [
+        each.removeprefix("is ") if last.startswith("is ") else each
+        for last, each in zip(before, words, strict=False)
+    ]
 
 
 def predicate(words: str) -> str:

@@ -10,7 +10,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.rules import find_rules, matches
 from trex.families.symptom import OTHER, Symptom
-from trex.scenes.conditions import question_conditions
+from trex.scenes.conditions import object_conditions, question_conditions
 from trex.scenes.vocabulary import CLEVR
 
 N = 8000
@@ -75,3 +75,13 @@ def test_conditions_on_questions_are_one_sentence(keys: tuple[str, ...], words: 
     conditions = [each for each in question_conditions(CLEVR) if each.key in keys]
     family = Family(Pattern.of(conditions), Symptom("question", OTHER))
     assert family.words == f"The model gives a wrong answer {words}"
+
+
+def test_each_condition_on_an_object_has_its_verb() -> None:
+    """Planted bug: the first alone lost its "that": "where it overlaps a small object and that overlaps a red one"."""
+    keys = ("touches size small", "touches color purple", "hidden by larger", "left color green")
+    conditions = [each for each in object_conditions(CLEVR) if each.key in keys]
+    assert Family(Pattern.of(conditions), Symptom("object", "missed")).words == (
+        "The model misses an object where it overlaps a small object in the picture and overlaps a purple object in "
+        "the picture and is partly hidden by a larger object and is left of a green object."
+    )
