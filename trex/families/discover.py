@@ -142,6 +142,18 @@ def _of_symptom(
     return found
 
 
+def stated(
+    symptom: Symptom,
+    conditions: Sequence[Condition],
+    columns: Iterable[int],
+    failures: Iterable[tuple[Situation, Failure]],
+) -> Family:
+    """The family of failures under these of the conditions, and what their units are in truth if that is one thing."""
+    became = counted((was(scene, failure), failure.value) for scene, failure in failures)
+    named = {*columns, *of_truth(conditions, symptom, became)}
+    return Family(Pattern.of(conditions[c] for c in sorted(named)), symptom, became)
+
+
 def of_truth(
     conditions: Sequence[Condition], symptom: Symptom, became: Sequence[tuple[str, str, int]]
 ) -> list[int]:

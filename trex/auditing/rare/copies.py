@@ -13,10 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from trex.auditing.probe import CHANGES, OBJECTS
-from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, of_truth, was
+from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, stated, was
 from trex.families.family import Family, rows
 from trex.families.needs import Evidence, telling
-from trex.families.pattern import Pattern
 from trex.families.symptom import Failure
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.scenes.conditions import Bools
@@ -137,9 +136,7 @@ class Copies:
         ]
         if not columns or found.included < STATED or len(failures) < LEAST_EVENTS:
             return []
-        became = counted((was(scene, failure), failure.value) for scene, failure in failures)
-        named = {*columns, *of_truth(self._conditions, symptom, became)}
-        return [Family(Pattern.of(self._conditions[c] for c in sorted(named)), symptom, became)]
+        return [stated(symptom, self._conditions, columns, failures)]
 
     def _could_fail(self, scene: Scene, unit: int) -> bool:
         """Whether a unit is not already what it would be taken for."""

@@ -1,10 +1,10 @@
 """Rules that say too little: further random scenes that meet their conditions show what else a failure needs.
 
 Where a fault is rare, few of the scenes that made a rule meet its conditions, and these few may not show another one
-that matters: "a purple object that overlaps another is read as red" holds in a tenth of such scenes, as it happens in
-bright ones alone. Of the scenes that meet the conditions a far larger share fails than of all, so that some forty more
-tell these apart (as in sequential design, where cases are drawn from the region that is in question). What they add is
-stated as a family, and judged by other scenes as any other.
+that matters: "a purple object that overlaps another is read as red" holds in a tenth of such scenes, if the failure
+needs bright light as well. Of the scenes that meet the conditions a far larger share fails than of all, so that a few
+more may tell what those that fail have in common. What they add is stated as a family, and judged by other scenes as
+any other.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, counted, of_truth, was
+from trex.families.discover import LEAST_EVENTS, Situation, conditions_of, stated
 from trex.families.family import Family
-from trex.families.pattern import Pattern
 from trex.families.rules import find_rules
 from trex.scenes.conditions import Bools
 from trex.scenes.vocabulary import Vocabulary
@@ -72,9 +71,7 @@ def narrower(family: Family, scenes: Sequence[Situation], vocabulary: Vocabulary
         and mine[failure.unit]
         and rows[failure.unit, columns].all()
     ]
-    became = counted((was(scene, failure), failure.value) for scene, failure in failures)
-    chosen = {*columns, *of_truth(every, family.symptom, became)}
-    return Family(Pattern.of(every[c] for c in sorted(chosen)), family.symptom, became)
+    return stated(family.symptom, every, columns, failures)
 
 
 def _without_implied(table: Bools, columns: Sequence[int]) -> list[int]:
