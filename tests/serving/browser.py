@@ -56,6 +56,14 @@ def open_page(browser: Chrome, address: str) -> None:
     browser.get(address)
     is_there = "return document.readyState === 'complete' && document.URL !== 'about:blank'"
     WebDriverWait(browser, LOAD_S).until(lambda _: browser.execute_script(is_there))
+    await_frame(browser)
+
+
+def await_frame(browser: Chrome) -> None:
+    """Wait until the page stands on the screen: only then does a field with `autofocus` take the keys."""
+    browser.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+    )
 
 
 def console(browser: Chrome) -> list[str]:

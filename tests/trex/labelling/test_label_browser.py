@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.running.waiting import wait_for
-from tests.serving.browser import chromium, console, open_page
+from tests.serving.browser import await_frame, chromium, console, open_page
 from tests.serving.labelling import TOKEN, polled, shown_of
 from tests.worlds.repair_toy import toy
 from trex.inference.repair.votes import NONE
@@ -95,6 +95,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
         press(browser, "0", "1", "u")
         said(browser, "Picture 2 of 23")
         browser.refresh()
+        await_frame(browser)
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 2 of 23")
         press(browser, *["n"] * 22)

@@ -178,6 +178,7 @@ def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
     assert first == buttons[0].find_element(By.TAG_NAME, "img").get_attribute("src")
     assert (image.get_attribute("alt") or "").startswith("Rendered scene")
     assert "true answer" in dialog.find_element(By.TAG_NAME, "p").text
+    assert page.switch_to.active_element.text == "Close"
     page.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     assert image.get_attribute("src") != first
     page.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
@@ -186,6 +187,17 @@ def test_enlarge_with_the_keyboard_alone(page: Chrome) -> None:
     assert not dialog.is_displayed()
     assert page.switch_to.active_element == buttons[0]
     assert console(page) == []
+
+
+def test_a_key_before_the_page_stands_is_no_complaint(browser: Chrome, done: Outcome) -> None:
+    at_once = "addEventListener('DOMContentLoaded', () => document.querySelector('button.zoom')?.focus())"
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": at_once})
+    try:
+        open_page(browser, done.report.as_uri())
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    assert "zoom" in (browser.switch_to.active_element.get_attribute("class") or "")
+    assert console(browser) == []
 
 
 def test_the_strip_shows_every_removal_and_marks_the_object_responsible(page: Chrome, done: Outcome) -> None:

@@ -84,6 +84,7 @@
   const image = dialog.querySelector("img");
   const back = dialog.querySelector(".back");
   const on = dialog.querySelector(".on");
+  const close = dialog.querySelector(".close");
   let current = null;
   let touch = null;
 
@@ -105,7 +106,9 @@
     dialog.querySelector(".place").textContent = `${at + 1} of ${buttons.length}`;
     back.setAttribute("aria-disabled", String(at === 0));
     on.setAttribute("aria-disabled", String(at === buttons.length - 1));
-    if (!dialog.open) dialog.showModal();
+    if (dialog.open) return;
+    dialog.showModal();
+    close.focus();
   };
 
   const step = (by) => {
@@ -134,6 +137,6 @@
   });
   back.addEventListener("click", () => step(-1));
   on.addEventListener("click", () => step(1));
-  dialog.querySelector(".close").addEventListener("click", () => dialog.close());
+  close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => current?.focus());
 })();
