@@ -20,7 +20,7 @@ from trex.scenes.conditions import Bools
 from trex.scenes.vocabulary import Vocabulary
 
 MORE = 40  # random scenes that meet a rule's conditions, which are examined to narrow it
-ENOUGH = 100  # examined scenes that meet them, from which on no further ones are
+ENOUGH = 250  # examined scenes that meet them, from which on no further ones are
 MOSTLY = 0.8  # share of the units under a rule's conditions that fail, from which on it says enough
 MOST_CONDITIONS = 5  # of a narrowed rule
 HELD = 0.8  # share of a family's failures that a narrower one must hold to take its place
