@@ -49,6 +49,7 @@ NAMING = (
     *ATTRIBUTE_KINDS,
     PHANTOM,
     ANSWERED.what,
+    MISTAKEN.what,
     "too few",
     "too many",
 )  # symptoms whose sentence may name one value
@@ -367,7 +368,8 @@ def _of_scene(symptom: Symptom, value: str) -> str:
         return f"the model sees {with_article(value) if value else 'an object'} that is not there"
     if symptom in OF_VALUES:
         answers = f"says “{value}”" if value else "gives an answer that was searched for"
-        does = {MISTAKEN: "is wrong", ANSWERED: answers, REACHED: "meets the target"}
+        wrong = f"wrongly says “{value}”" if value else "is wrong"
+        does = {MISTAKEN: wrong, ANSWERED: answers, REACHED: "meets the target"}
         return f"the model {does[symptom]}"
     return f"the model confuses {symptom.what}"
 

@@ -19,6 +19,7 @@ from trex.pages.display import Display
 from trex.pages.table import table_of
 from trex.search.stopping import say
 
+UNREAD = [(">/dev/full", "No space left on device"), ("| exec true", "its reader has exited")]
 TREX = "from trex.commands.shell.app import app; app()"
 
 
@@ -48,9 +49,7 @@ def test_a_search_ends_with_the_same_draws_if_standard_error_is_closed_full_or_l
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("redirect", "why"), [(">/dev/full", "No space left on device"), ("| exec true", "its reader has exited")]
-)
+@pytest.mark.parametrize(("redirect", "why"), UNREAD)
 def test_a_result_that_cannot_be_written_to_standard_output_is_an_error_in_one_line(
     tmp_path: Path, redirect: str, why: str
 ) -> None:
@@ -61,6 +60,19 @@ def test_a_result_that_cannot_be_written_to_standard_output_is_an_error_in_one_l
     assert why in ended.stderr.splitlines()[-1]
     assert "Traceback" not in ended.stderr
     assert (tmp_path / "here" / "report.html").is_file()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("redirect", "why"), UNREAD)
+@pytest.mark.parametrize("command", ["--help", "find --help", "models", "cache"])
+def test_what_nobody_reads_is_an_error_in_one_line(
+    tmp_path: Path, command: str, redirect: str, why: str
+) -> None:
+    """Tables and help are printed by rich, which ends the program by itself. Planted bug: that was laid to a model."""
+    ended = shell(command, redirect, tmp_path)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error: cannot write the result") and why in line
 
 
 @pytest.mark.process

@@ -170,7 +170,7 @@ def search(out: Path, **changes: Any) -> trex.Run:
 @pytest.mark.usefixtures("given")
 def test_a_run_states_the_fault_wherever_families_are_shown(tmp_path: Path) -> None:
     run = search(tmp_path / "run")
-    words = "The model is wrong where tilt is above 15 and ink is thin."
+    words = "The model wrongly says “0” where tilt is above 15 and ink is thin."
     (family,) = run.families
     assert family.words == words and family.members == tuple(range(len(run.hits)))
     assert family.rate and family.rate.count == run.rate.count

@@ -55,6 +55,10 @@ class Guarded(TyperGroup):
         except KeyboardInterrupt:
             sys.stderr.write("stopped\n")
             raise typer.Exit(STOPPED) from None
+        except OSError as error:
+            raise _exit_after(error) from error
+        except SystemExit as error:  # of the help, which rich prints
+            raise _exit_of(error) from error
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command."""
@@ -67,16 +71,28 @@ class Guarded(TyperGroup):
             sys.stderr.write("stopped\n")
             raise typer.Exit(STOPPED) from None
         except OSError as error:
-            if is_unwritable(error):
-                drop_result()
-            sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
-            raise typer.Exit(USER if error.filename else OURS) from error
+            raise _exit_after(error) from error
         except SystemExit as error:  # typer ends a command by an exception of its own
-            sys.stderr.write(f"error: {one_line(ended(error))}\n")
-            raise typer.Exit(USER) from error
+            raise _exit_of(error) from error
         except MemoryError as error:
             sys.stderr.write("error: out of memory; use smaller numbers, e.g. fewer pictures at a time\n")
             raise typer.Exit(OURS) from error
+
+
+def _exit_after(error: OSError) -> typer.Exit:
+    """How a command ends after an error of the operating system, which is told."""
+    if is_unwritable(error):
+        drop_result()
+    sys.stderr.write(f"error: {unwritten(error) if is_unwritable(error) else foreign(error)}\n")
+    return typer.Exit(USER if error.filename else OURS)
+
+
+def _exit_of(error: SystemExit) -> typer.Exit:
+    """How a command ends that rich has ended, as the reader of a pipe has exited, or other code; told, too."""
+    if isinstance(error.__context__, BrokenPipeError):
+        return _exit_after(error.__context__)
+    sys.stderr.write(f"error: {one_line(ended(error))}\n")
+    return typer.Exit(USER)
 
 
 def _refuse_undecodable(words: Sequence[str]) -> None:

@@ -83,5 +83,5 @@ def _counted(
     is_member = (prior.fails & prior.holds[:, columns].all(axis=1))[-len(drawn) :]
     rate = rate_of(is_member.astype(float), selection, sample.how_often.level)
     said = clear_value(hits[k].answer for k in family.members)
-    became = (("", said, family.size),) if family.symptom == ANSWERED else ()
+    became = () if family.symptom == REACHED else (("", said, family.size),)
     return replace(family, became=became, rate=rate if rate.count else None)
