@@ -26,7 +26,7 @@ from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import Thumbnail, jpeg_url
-from trex.query.schema import RenderSection
+from trex.query.toml_file import render_section
 from trex.render.cache import CachedRenderer
 from trex.scenes.scene import scene_words
 from trex.scenes.vocabulary import Vocabulary
@@ -66,12 +66,15 @@ def write_report(
     vocabulary: Vocabulary,
     leads: Sequence[Lead] = (),
     compared: tuple[Beside | None, Sequence[SideBySide]] = (None, ()),
+    device: str = "auto",
 ) -> Path:
-    """Write the page, the JSON document and the failures; the page's path."""
+    """Write the page, the JSON document and the failures; the page's path.
+
+    The pictures are those that the audit's `device` has rendered; missing ones are rendered again.
+    """
     beside, rows = compared
-    renderer = CachedRenderer(
-        open_renderer(RenderSection(preset=done.settings.deciding), vocabulary), done.folder / PICTURES
-    )
+    section = render_section(done.settings.deciding, device=device)
+    renderer = CachedRenderer(open_renderer(section, vocabulary), done.folder / PICTURES)
     try:
         cards = {
             finding.number: [_card(row, finding, done, renderer) for row in finding.shown]

@@ -21,6 +21,7 @@ from trex.auditing.options import MAX_SCENES, AuditOptions
 from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
 from trex.auditing.rare.choice import DRAWN
+from trex.auditing.rare.narrow import ENOUGH
 from trex.auditing.rare.steps import NARROWING_PART, SOUGHT_IN
 from trex.auditing.records import Settings, read_settings
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
@@ -166,7 +167,7 @@ def perform(
     leads = write_leads(work.folder, done.hints, options, scene, progress)
     vocabulary = work.prior.vocabulary
     rows = side_by_side(done, compared, other, theirs, vocabulary) if compared and other and theirs else ()
-    page = write_report(done, vocabulary, leads, (compared, rows))
+    page = write_report(done, vocabulary, leads, (compared, rows), work.device)
     both = None
     if compared and options.beside:
         both = write_beside(done, compared, rows, options.beside)
@@ -300,10 +301,10 @@ def _rare(options: AuditOptions) -> int:
     return rare_scenes(options) if known is None else known.rare
 
 
-def _narrows(options: AuditOptions) -> bool:
-    """Whether rules are narrowed; of a folder that holds an audit, as it did."""
+def _narrows(options: AuditOptions) -> int:
+    """Below how many scenes rules are narrowed; of a folder that holds an audit, as it did."""
     known = _known(options)
-    return True if known is None else known.narrows
+    return ENOUGH if known is None else known.narrows
 
 
 def _known(options: AuditOptions) -> Settings | None:

@@ -36,7 +36,8 @@ class Settings:
     `probe_probabilities` are the answers to the probe pictures of a model whose weights are out of reach; empty for any
     other. `rare` scenes with rare combinations are examined as well, and at most as many changed copies of those that
     failed. `bank_seed` is that of the bank whose scenes are examined. `explain`: some failures are rendered with
-    changes as well. `narrows`: rules that say too little are narrowed by further scenes; audits of before did not.
+    changes as well. `narrows`: rules that say too little and that fewer scenes than this meet are narrowed by further
+    scenes; audits of before did not.
     """
 
     model: str
@@ -57,7 +58,7 @@ class Settings:
     rare: int = 0
     bank_seed: int = 0
     explain: bool = True
-    narrows: bool = False
+    narrows: int = 0
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,13 @@ def keys_of(family: Family | None) -> set[str]:
     return {condition.key for condition in family.pattern.conditions} if family else set()
 
 
-def failing(facts: Facts, needed: Sequence[str], chance: float, number: int) -> Situation:
-    """A scene in which units that meet these conditions are read as cubes, each by this chance."""
+def failing(
+    facts: Facts, needed: Sequence[str], chance: float, number: int, together: bool = False
+) -> Situation:
+    """A scene in which units that meet these conditions are read as cubes, each by this chance; or all or none."""
     columns = [k for k, condition in enumerate(OBJECT) if condition.key in needed]
     met = object_rows(facts, OBJECT)[:, columns].all(axis=1)
-    met &= np.random.default_rng([3, number]).random(len(met)) < chance
+    met &= np.random.default_rng([3, number]).random(1 if together else len(met)) < chance
     return Situation(facts, [Failure(SHAPE, int(k), "", "cube") for k in np.flatnonzero(met)], CONDITIONS)
 
 
@@ -74,7 +76,7 @@ def test_further_scenes_show_what_else_a_failure_needs() -> None:
     before = [keys_of(narrower(family_of(*wide), lot[:FEW], CLEVR)) for lot in lots]
     assert len(lots) >= 3
     assert sum(keys == set(NEEDED) for keys in found) > sum(keys == set(NEEDED) for keys in before)
-    assert sum(keys == set(NEEDED) for keys in found) >= len(lots) - 1
+    assert sum(keys == set(NEEDED) for keys in found) >= len(lots) - 2
 
 
 def test_a_failure_by_chance_is_not_narrowed() -> None:
@@ -82,6 +84,18 @@ def test_a_failure_by_chance_is_not_narrowed() -> None:
     wide = ("shape cylinder", "touches any")
     lots = parts(wide, wide, 0.4)
     assert len(lots) >= 3 and not any(narrower(family_of(*wide), lot, CLEVR) for lot in lots)
+
+
+def test_units_that_fail_together_are_one_failure() -> None:
+    """All metal objects of a scene fail, or none does, and nothing says in which. Planted bug: each counted by itself,
+    so that a third of the rules were narrowed by a condition that means nothing."""
+    keys, narrowed, n = ("material metal",), 0, 40
+    for trial in range(n):
+        lot = np.random.default_rng(trial).permutation(len(meeting(*keys)))[:150]
+        known = [failing(meeting(*keys)[k], keys, 0.2, 1000 * trial + int(k), together=True) for k in lot]
+        assert is_wide(family_of(*keys), known)
+        narrowed += narrower(family_of(*keys), known, CLEVR) is not None
+    assert narrowed <= 3  # a condition that means nothing is added in 1 of 100
 
 
 def test_what_follows_from_the_new_conditions_is_left_out() -> None:
@@ -162,7 +176,25 @@ def test_an_audit_of_before_is_read_as_it_was(tmp_path: Path, monkeypatch: pytes
     model = Misreader(half_of_red_things)
     carried_out(model, tmp_path, "old")
     settings = tmp_path / "old" / "audit.json"
-    settings.write_text(settings.read_text().replace('"narrows": true', '"narrows": false'))
+    settings.write_text(settings.read_text().replace(f'"narrows": {ENOUGH}', '"narrows": 0'))
     monkeypatch.setattr(steps, "MORE", 4)
     carried_out(model, tmp_path, "old")
-    assert '"narrows": false' in settings.read_text() and not (tmp_path / "old" / steps.NARROWED).exists()
+    assert '"narrows": 0' in settings.read_text() and not (tmp_path / "old" / steps.NARROWED).exists()
+
+
+def test_lines_about_other_families_or_scenes_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: a resumed audit whose rules differ took the scenes of another rule, and its rate."""
+    monkeypatch.setattr(steps, "MORE", 4)
+    model = Misreader(half_of_red_things)
+    carried_out(model, tmp_path, "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    with monkeypatch.context() as other, pytest.raises(trex.RunError, match="within.* of another version"):
+        other.setattr(steps, "_named", lambda family: "shape, color red")
+        carried_out(model, tmp_path, "whole")
+    for path in (tmp_path / "cut").glob("rare-within.*"):
+        path.unlink()
+    monkeypatch.setattr(steps, "FIRST_WITHIN", steps.FIRST_WITHIN + 100)
+    with pytest.raises(trex.RunError, match="narrowed.* of another version"):
+        carried_out(model, tmp_path, "cut")

@@ -25,6 +25,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Failure, Symptom
 from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.scenes import prior as prior_module
 from trex.scenes.conditions import object_rows
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.prior import ScenePrior
@@ -75,6 +76,16 @@ def test_chosen_scenes_are_a_function_of_the_seed_and_never_crowded() -> None:
     chosen = chosen_scenes(prior, 3, 2)
     assert chosen == chosen_scenes(prior, 3, 2) != chosen_scenes(prior, 4, 2)
     assert all(len(scene.objects) <= 8 for scene in chosen)
+
+
+def test_where_no_scene_of_few_objects_meets_the_world_s_condition_crowded_ones_are_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted bug: an audit of such a world ended with an error after its sweep."""
+    monkeypatch.setattr(prior_module, "MAX_SCENES", 300)
+    prior = ScenePrior(n_objects=(3, 9)).where(lambda scene: len(scene.objects) == 9, "nine objects")
+    (scene,) = chosen_scenes(prior, 3, 1)
+    assert len(scene.objects) == 9
 
 
 PLANTED = frozenset({"shape cylinder", "material metal", "touches any"})
@@ -214,7 +225,7 @@ def test_the_rate_of_a_rare_family_is_the_product_and_its_interval_covers() -> N
         again = [bool(rng.random() < stays) for _ in range(min(10, failing))]
         sought = Sought(tuple((k, ROW[0].scene) for k in range(met)), drawn, met == FEW)
         seen = HeldOut(
-            BACK, (1.0,) * failing + (0.0,) * (met - failing), (0.0,) * 50, (ROW,) * failing, None, sought
+            BACK, (1.0,) * failing + (0.0,) * (met - failing), ((0, 1),) * 50, (ROW,) * failing, None, sought
         )
         (found,) = findings([seen], [asked_again(stay, 0.9) for stay in again], [[]] * 50, {})
         low, high = found.rate_interval
@@ -232,7 +243,7 @@ def test_scenes_are_sought_whatever_a_unit_is_taken_for_and_the_rate_counts_them
     """Planted bug: scenes of which the units could not be taken for the named value were not sought; once the sentence
     lost that value, its rate was too low by them. Twenty of 100 draws meet the conditions, five with a cube."""
     sought, failing = Sought(tuple((k, ROW[0].scene) for k in range(FEW)), 100, True), (ROW,) * 5
-    wider = HeldOut(BACK, (1.0,) * 5 + (0.0,) * 15, (0.0,) * 50, failing)
+    wider = HeldOut(BACK, (1.0,) * 5 + (0.0,) * 15, ((0, 1),) * 50, failing)
     named = replace(wider, inside=(1.0,) * 5 + (0.0,) * 10, wider=wider, sought=sought)
     for seen in (named, replace(wider, sought=sought)):
         (found,) = findings([seen], [asked_again(True, 0.9)], [[]] * 50, {})

@@ -100,7 +100,7 @@ class HeldOut:
 
     family: Family
     inside: tuple[float, ...]  # per scene, the share of the units under the conditions that fail
-    outside: tuple[float, ...]  # and of the other units
+    outside: tuple[tuple[int, int], ...]  # and how many of the other units do, of how many
     failures: tuple[Failing, ...]
     wider: HeldOut | None = None
     sought: Sought | None = None
@@ -196,7 +196,7 @@ def counted_in(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> l
 
 def _counted(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:
     inside: list[list[float]] = [[] for _ in families]
-    outside: list[list[float]] = [[] for _ in families]
+    outside: list[list[tuple[int, int]]] = [[] for _ in families]
     failures: list[list[Failing]] = [[] for _ in families]
     for situation in scenes:
         for k, family in enumerate(families):
@@ -204,7 +204,7 @@ def _counted(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> lis
             if n:
                 inside[k].append(len(failed) / n)
             if units > n:
-                outside[k].append((len(situation.everywhere(family)) - len(failed)) / (units - n))
+                outside[k].append((len(situation.everywhere(family)) - len(failed), units - n))
             if failed:
                 failures[k].append((situation.facts, situation.examined, failed))
     return [
@@ -323,9 +323,17 @@ def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Propo
     return holds, float(np.prod([factor.value for factor in factors])), Interval(low, high)
 
 
-def more_than_elsewhere(inside: Sequence[float], outside: Sequence[float]) -> float:
-    """The p-value of shares of failing units, one for each scene, under conditions against those of other units."""
-    elsewhere = float(sum(outside))
+def more_than_elsewhere(inside: Sequence[float], outside: Sequence[tuple[int, int]]) -> float:
+    """The p-value of shares of failing units, one for each scene, under conditions against those of other units.
+
+    The more objects a scene has, the likelier one of them meets conditions: where failures depend on the number of
+    objects, scenes with such a unit fail more often than others without the conditions mattering. Of the other units,
+    the share is therefore the mean over scenes or that over units, whichever is larger: the scenes inside count between
+    these two.
+    """
+    each = [failed / units for failed, units in outside]
+    every = sum(failed for failed, _ in outside) / max(1, sum(units for _, units in outside))
+    elsewhere = max(sum(each), len(outside) * every)
     counts = (elsewhere + 1.0, max(len(outside) - elsewhere, 1e-9))
     return excess_p_value(float(sum(inside)), len(inside), counts)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.families.discover import conditions_of
+from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress, silent
 from trex.inference.rng import AUDIT_STREAM, stream
 from trex.scenes.conditions import object_rows
@@ -36,13 +37,20 @@ Places = NDArray[np.int64]
 def chosen_scenes(prior: ScenePrior, seed: int, n: int, progress: Progress = silent) -> list[Scene]:
     """n scenes with rare combinations, of DRAWN times as many of at most CROWDED objects; a function of the seed.
 
-    Of a world whose scenes all have more objects, of OF_CROWDED times as many: 500 of ten objects take 12 minutes.
+    Of a world whose scenes all have more objects, or whose condition no smaller one meets, of OF_CROWDED times as
+    many: 500 of ten objects take 12 minutes.
     """
     low, high = prior.n_objects
-    drawn = replace(prior, n_objects=(low, max(low, min(high, CROWDED))))
+    drawn, times = replace(prior, n_objects=(low, min(high, max(low, CROWDED)))), DRAWN
+    try:
+        is_sparse = low <= CROWDED and bool(drawn.sample(stream(seed, AUDIT_STREAM, CHOICE, 0)).objects)
+    except InputError:
+        is_sparse = False
+    if not is_sparse:
+        drawn, times = prior, OF_CROWDED
     conditions = conditions_of(prior.vocabulary)["object"]
     scenes, tables = list[Scene](), list[Bools]()
-    n_drawn = (DRAWN if low <= CROWDED else OF_CROWDED) * n
+    n_drawn = times * n
     for k in range(n_drawn):
         scenes.append(drawn.sample(stream(seed, AUDIT_STREAM, CHOICE, k)))
         tables.append(object_rows(facts_of(scenes[-1], prior.vocabulary), conditions))

@@ -26,12 +26,12 @@ MOST_CONDITIONS = 5  # of a narrowed rule
 HELD = 0.8  # share of a family's failures that a narrower one must hold to take its place
 
 
-def is_wide(family: Family, scenes: Sequence[Situation]) -> bool:
+def is_wide(family: Family, scenes: Sequence[Situation], enough: int = ENOUGH) -> bool:
     """Whether a family's conditions hold in few of these scenes, in which most units under them do not fail."""
     met = [(failed, n) for failed, n, _ in (scene.failing(family) for scene in scenes) if n]
     failing, units = sum(len(failed) for failed, _ in met), sum(n for _, n in met)
     return (
-        0 < len(met) < ENOUGH
+        0 < len(met) < enough
         and len(family.pattern.conditions) < MOST_CONDITIONS
         and failing < MOSTLY * units
     )
@@ -41,7 +41,8 @@ def narrower(family: Family, scenes: Sequence[Situation], vocabulary: Vocabulary
     """The family with the further conditions that single out its failures, among the units that meet its own.
 
     Of its own conditions those are left out that follow from the others in all of these scenes. None if no further
-    condition matters.
+    condition matters. Each scene counts once, however many of its units meet the conditions: if they fail together,
+    many units show no more than one.
     """
     level, own = family.symptom.level, family.pattern.conditions
     every = conditions_of(vocabulary)[level]
@@ -53,9 +54,14 @@ def narrower(family: Family, scenes: Sequence[Situation], vocabulary: Vocabulary
     tables = [scene.table(level) for scene in scenes]
     inside, events = np.concatenate(holds), np.concatenate(fails)
     table = np.concatenate(tables)
-    most = MOST_CONDITIONS - len(own)
+    weights = np.concatenate([mine / max(1, mine.sum()) for mine in holds])
     rules = find_rules(
-        table[inside], events[inside], most_conditions=most, most_rules=1, least_events=LEAST_EVENTS
+        table[inside],
+        events[inside],
+        most_conditions=MOST_CONDITIONS - len(own),
+        most_rules=1,
+        least_events=LEAST_EVENTS,
+        weights=weights[inside],
     )
     if not rules:
         return None

@@ -45,11 +45,15 @@ NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so
 
 @dataclass(frozen=True)
 class SoughtRow:
-    """The members of the bank that were sought for a family, of so many that were drawn."""
+    """The members of the bank that were sought for a family, of so many that were drawn.
+
+    `family` names its symptom and conditions; audits of before do not say them.
+    """
 
     members: tuple[int, ...]
     drawn: int
     is_full: bool
+    family: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ def _narrowed(
     work, vocabulary = opened.work, opened.work.prior.vocabulary
     scenes, found, members = list(known), list(families), list[Member]()
     left, drawn = work.settings.rare // NARROWING_PART, WITHIN_IN if _is_crowded(work) else WITHIN_IN_SPARSE
-    wide, rounds, rows = [family for family in families if is_wide(family, scenes)], 0, 0
+    enough, rounds, rows = work.settings.narrows, 0, 0
+    wide = [family for family in families if is_wide(family, scenes, enough)]
     while wide and left >= MORE:
         first = FIRST_WITHIN + rounds * drawn
         numbers, now = range(first, first + drawn), wide[: left // MORE]
@@ -112,7 +117,7 @@ def _narrowed(
                 found.append(narrow)
                 if holds_most(narrow, family, scenes):
                     found.remove(family)
-                wide += [narrow] if is_wide(narrow, scenes) else []
+                wide += [narrow] if is_wide(narrow, scenes, enough) else []
     return _each_once(found)
 
 
@@ -180,6 +185,7 @@ def judges_of(
     rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
     # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
     most = (SOUGHT_IN if _is_crowded(work) else SOUGHT_IN_SPARSE) * work.settings.held_out
+    most = min(most, FIRST_WITHIN - FIRST_SOUGHT)  # no scene that has narrowed a rule
     numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
     sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], numbers, progress)
     members = [member for mine in sought for member in mine.members]
@@ -223,12 +229,24 @@ def _sought(
         if len(log.values) < since + len(families):
             drawn = ((number, scene) for number in numbers for scene in bank.scenes([number]))
             found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress, enough)
-            rows = [SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full) for each in found]
+            rows = [
+                SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full, _named(family))
+                for family, each in zip(families, found, strict=True)
+            ]
             log.append(rows[len(log.values) - since :])
+        known = log.values[since : since + len(families)]
+        for family, row in zip(families, known, strict=True):
+            if row.family not in ("", _named(family)):
+                raise RunError(f"{path} is of another version; {REMEDY}")
         return [
             Sought(tuple(zip(row.members, bank.scenes(row.members), strict=True)), row.drawn, row.is_full)
-            for row in log.values[since : since + len(families)]
+            for row in known
         ]
+
+
+def _named(family: Family) -> str:
+    """A family's symptom and conditions, in which no two of an audit are alike."""
+    return ", ".join([str(family.symptom.what), *(condition.key for condition in family.pattern.conditions)])
 
 
 def _examined(
@@ -252,6 +270,8 @@ def _examined(
         for _ in crew.do(units, log):
             progress(len(log.values), len(members))
         rows = list(log.values)[since : len(members)]
+    if any(row.scene != number for (number, _), row in zip(members[since:], rows, strict=True)):
+        raise RunError(f"{path} is of another version; {REMEDY}")
     return [
         (Facts(scene, row.shares, row.hiders, touching(scene, vocabulary)), row)
         for (_, scene), row in zip(members[since:], rows, strict=True)

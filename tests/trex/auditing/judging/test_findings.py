@@ -7,10 +7,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests.trex.auditing.test_by_kind import FACTS, SCENE, counts
 from tests.trex.auditing.test_probe import BACK, SMALL
-from trex.auditing.judging.findings import HeldOut, covered, findings, in_held_out, significant
+from trex.auditing.judging.findings import (
+    HeldOut,
+    covered,
+    findings,
+    in_held_out,
+    more_than_elsewhere,
+    significant,
+)
 from trex.auditing.judging.sought import FEW, Sought
 from trex.auditing.records import Examined, Tested, Variants
 from trex.families.family import Family
@@ -20,7 +28,7 @@ from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
 ROW = (FACTS, Examined(0, (), (), (), (), ()), [0])
-SEEN = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (ROW,) * 8)
+SEEN = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, ((0, 1),) * 20, (ROW,) * 8)
 OWNERS: list[list[set[int]]] = [[] for _ in range(20)]
 
 
@@ -34,8 +42,8 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
     Planted bug: the sentence on how much of it fails leaves out that a quarter of the failures does not stay.
     """
     row = (FACTS, Examined(0, (), (), (), (), ()), [0])
-    seen = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, (0.0,) * 20, (row,) * 8)
-    rare = HeldOut(SMALL, (1.0,) * 7 + (0.0,) * 2, (0.0,) * 20, (row,) * 7)
+    seen = HeldOut(BACK, (1.0,) * 8 + (0.0,) * 2, ((0, 1),) * 20, (row,) * 8)
+    rare = HeldOut(SMALL, (1.0,) * 7 + (0.0,) * 2, ((0, 1),) * 20, (row,) * 7)
     rows = [
         asked_again(True, 0.9, 1.0),
         asked_again(True, 0.95, 0.5),
@@ -68,7 +76,7 @@ def test_the_figures_of_a_finding_are_worked_out_by_hand() -> None:
 def failing_in(scenes: range, family: Family = BACK) -> HeldOut:
     """A family whose conditions hold in twice as many scenes as these, in which one object fails."""
     failures = tuple((FACTS, Examined(k, (), (), (), (), ()), [0]) for k in scenes)
-    return HeldOut(family, (1.0,) * len(failures) + (0.0,) * len(failures), (0.0,) * 60, failures)
+    return HeldOut(family, (1.0,) * len(failures) + (0.0,) * len(failures), ((0, 1),) * 60, failures)
 
 
 def grouped_of(*items: HeldOut) -> list[tuple[int, int | None]]:
@@ -93,7 +101,7 @@ def test_families_that_share_their_failures_are_told_as_one() -> None:
 
 
 def test_a_family_that_is_not_confirmed_is_told_with_no_other() -> None:
-    weak = replace(failing_in(range(12)), outside=(1.0,) * 60)
+    weak = replace(failing_in(range(12)), outside=((1, 1),) * 60)
     assert grouped_of(failing_in(range(20)), weak) == [(0, None), (1, None)]
     assert grouped_of(weak, failing_in(range(3, 12))) == [(1, None), (0, None)]
 
@@ -116,9 +124,32 @@ def test_a_family_without_a_failure_that_stays_is_not_confirmed() -> None:
 
 def test_a_family_that_fails_as_often_elsewhere_is_not_confirmed() -> None:
     """Planted bug: a failure that stays was enough."""
-    everywhere = HeldOut(BACK, SEEN.inside, (1.0,) * 16 + (0.0,) * 4, SEEN.failures)
+    everywhere = HeldOut(BACK, SEEN.inside, ((1, 1),) * 16 + ((0, 1),) * 4, SEEN.failures)
     (found,) = findings([everywhere], [asked_again(True, 0.99)] * 4, OWNERS, {})
     assert not found.is_confirmed and found.stays.count == 4
+
+
+@pytest.mark.parametrize("chance", [1 / 2, 1 / 8, 1 / 48])
+@pytest.mark.parametrize("fails", ["crowded", "sparse"])
+def test_failures_that_depend_on_the_number_of_objects_alone_confirm_no_condition(
+    fails: str, chance: float
+) -> None:
+    """An attribute that means nothing is more often found in crowded scenes. Planted bugs: of the other units the mean
+    over scenes alone was taken, too small if crowded scenes fail; that over units alone, too small if sparse ones do.
+    """
+    n, named = 300, 0
+    rng = np.random.default_rng(1)
+    for _ in range(n):
+        inside, outside = [], []
+        for k in rng.integers(3, 11, 1000):
+            failed = rng.random(k) < (0.4 if k == (10 if fails == "crowded" else 3) else 0.0)
+            meets = rng.random(k) < chance
+            if meets.any():
+                inside.append(float(failed[meets].mean()))
+            if not meets.all():
+                outside.append((int(failed[~meets].sum()), int((~meets).sum())))
+        named += more_than_elsewhere(inside, outside) <= 0.05
+    assert named <= binom.ppf(1 - 1e-5, n, 0.05)
 
 
 def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions() -> None:
@@ -134,7 +165,7 @@ def test_shares_are_of_the_units_of_each_scene_in_and_outside_of_the_conditions(
     )
     (seen,) = in_held_out([BACK], [namespace, none_inside, none_outside])  # type: ignore[list-item]
     np.testing.assert_allclose(seen.inside, (1 / 4, 1.0))
-    np.testing.assert_allclose(seen.outside, (1 / 6, 1 / 5))
+    assert seen.outside == ((1, 6), (1, 5))
     assert [failed for _, _, failed in seen.failures] == [[2], [0, 1]]
 
 
@@ -165,7 +196,7 @@ def rare_family(seed: int, modes: tuple[tuple[float, float], ...]) -> tuple[Inte
     failing = np.flatnonzero(fails).tolist()
     failures = tuple((FACTS, Examined(k, (), (), (), (), ()), [0]) for k in failing)
     rows = [replace(asked_again(bool(rng.random() < STAYS), 0.95), scene=k) for k in failing]
-    held_out = HeldOut(BACK, tuple(fails.astype(float)), (0.0,) * 2000, failures, sought=sought)
+    held_out = HeldOut(BACK, tuple(fails.astype(float)), ((0, 1),) * 2000, failures, sought=sought)
     (found,) = findings([held_out], rows, OWNERS, {})
     return found.rate_interval, n + len(rows)
 
