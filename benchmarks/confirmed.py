@@ -200,7 +200,9 @@ def failed(family: Family, scenes: Sequence[Situation]) -> Bools:
 def counted(could: Bools, failed: Bools) -> Counted:
     """The shares of the scenes (n, 2) with an object under the conditions, and with one outside of them, that fail."""
     inside, outside = (list(map(bool, failed[could[:, k], k])) for k in (0, 1))
-    return Counted(share(inside), share(outside), more_than_elsewhere(inside, outside))
+    return Counted(
+        share(inside), share(outside), more_than_elsewhere(inside, [(each, 1.0) for each in outside])
+    )
 
 
 def said(found: Share) -> dict[str, object]:

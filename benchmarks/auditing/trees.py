@@ -89,5 +89,5 @@ def p_value(inside: Sequence[Bools], rows: Sequence[Row]) -> float:
         if holds.any():
             shares.append(float(wrong[holds].mean()))
         if not holds.all():
-            others.append(float(wrong[~holds].mean()))
+            others.append((float(wrong[~holds].sum()), float((~holds).sum())))
     return more_than_elsewhere(shares, others)

@@ -62,7 +62,10 @@ def slices(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
 
     others = np.stack([each.pixels for each in seen[half:]])
     inside = [member(number)(others) for number in range(mixture.n_components)]
-    p_values = [more_than_elsewhere(_shares(wrong[half:], at), _shares(wrong[half:], ~at)) for at in inside]
+    p_values = [
+        more_than_elsewhere(_shares(wrong[half:], at), [(each, 1.0) for each in _shares(wrong[half:], ~at)])
+        for at in inside
+    ]
     named = discoveries(np.array(p_values))
     return Result(
         tuple(

@@ -70,14 +70,14 @@ def _rows(
 
 
 def _p_value(inside: Bools, wrong: Bools, scene_of: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-    """As an audit judges its families: shares of the scenes, inside against outside."""
+    """As an audit judges its families: shares of the scenes, inside against outside, each scene alike."""
     shares, others = [], []
     starts = np.flatnonzero(np.diff(scene_of, prepend=-1))
     for holds, failed in zip(np.split(inside, starts[1:]), np.split(wrong, starts[1:]), strict=True):
         if holds.any():
             shares.append(float(failed[holds].mean()))
         if not holds.all():
-            others.append(float(failed[~holds].mean()))
+            others.append((float(failed[~holds].mean()), 1.0))
     return more_than_elsewhere(shares, others)
 
 

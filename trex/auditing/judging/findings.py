@@ -323,7 +323,7 @@ def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Propo
     return holds, float(np.prod([factor.value for factor in factors])), Interval(low, high)
 
 
-def more_than_elsewhere(inside: Sequence[float], outside: Sequence[tuple[int, int]]) -> float:
+def more_than_elsewhere(inside: Sequence[float], outside: Sequence[tuple[float, float]]) -> float:
     """The p-value of shares of failing units, one for each scene, under conditions against those of other units.
 
     The more objects a scene has, the likelier one of them meets conditions: where failures depend on the number of
