@@ -16,17 +16,21 @@ from tests.running.command_line import refused, trex
 from tests.running.junit_files import check_valid
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
+from trex.auditing import page
 from trex.auditing.document import FAILURES, Failure, opened_failure, read_failures
 from trex.auditing.judging.reword import wordings_words
 from trex.auditing.page import write_report
 from trex.foundation.errors import InputError
+from trex.query.schema import RenderSection
+from trex.render.renderer import SceneRenderer
 from trex.scenes.clevr_format.scene_json import read_scenes
 from trex.scenes.questions.programs import Program, execute
 from trex.scenes.scene import Scene
-from trex.scenes.vocabulary import CLEVR
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 from trex.suite.batch import Batch, read_batches
 from trex.suite.options import SuiteRunOptions
 from trex.suite.run import run_suite
+from trex.worlds.world import open_renderer
 
 WORLD = "one_cube_without_cubes"
 COMMAND = (
@@ -156,6 +160,24 @@ def test_the_page_tells_of_probes_and_flips(made: package.AuditResult) -> None:
     assert all({"noise", "camera", "lights"} <= way for way in ways) and any("objects" in way for way in ways)
     assert page.count("made from its known failures") == len(families)
     assert any(flip for family in families for flip in family["flips"]) and "single changes tried" in page
+
+
+def test_the_page_s_pictures_are_those_of_the_device_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the page named pictures of the device that this machine has, which nothing had rendered."""
+    devices = []
+
+    def opened(section: RenderSection, vocabulary: Vocabulary) -> SceneRenderer:
+        devices.append(section.device)
+        return open_renderer(section, vocabulary)
+
+    monkeypatch.setattr(page, "open_renderer", opened)
+    package.audit(
+        NAMED, preset="fake", confirm_preset="fake", scenes=2, held_out=2, rare=0, questions=2, device="cpu",
+        bank=tmp_path / "bank", out=tmp_path / "audit", progress=False,
+    )  # fmt: skip
+    assert devices == ["cpu"]
 
 
 def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) -> None:
