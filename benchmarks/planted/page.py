@@ -1,13 +1,14 @@
-"""The table of all entrants in a page, and its chart: python -m benchmarks.planted.page.
+"""The tables of all entrants in a page, and the chart of the first: python -m benchmarks.planted.page.
 
-The table stands between `<!-- planted -->` and `<!-- end -->`; `benchmarks.documents.pictures planted` draws it.
+A table stands between `<!-- planted -->` or `<!-- hidden -->`, as its targets are, and `<!-- end -->`;
+`benchmarks.documents.pictures planted` draws the chart.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.documents.figures import STYLE, text
@@ -15,9 +16,9 @@ from benchmarks.documents.tools import ROOT
 from benchmarks.planted.run import Cell, cells, rows, table
 from trex.foundation.files import write_atomic
 
-RECORD = Path("reproduce/measured/planted.jsonl")
+RECORD = Path("reproduce/measured/planted.jsonl")  # of the public targets
+RECORDS = {"planted": RECORD, "hidden": Path("reproduce/measured/planted_hidden.jsonl")}
 PAGE = Path("docs/reference/planted.md")
-MARKED = re.compile(r"(<!-- planted -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH, LEFT, RIGHT, TOP, ROW = 720, 130, 560, 44, 16
 
 
@@ -61,18 +62,24 @@ def planted() -> str:
     return chart(cells(rows(ROOT / RECORD)))
 
 
-def written(text: str, out: Path) -> str:
-    """A page with the table of these runs between its marks."""
-    return MARKED.sub(lambda found: f"{found[1]}{table(out)}\n{found[2]}", text)
+def written(text: str, tables: Mapping[str, Path]) -> str:
+    """A page with the table of each of these folders of runs, or records, after its mark."""
+    for mark, out in tables.items():
+        between = rf"(<!-- {mark} -->\n).*?(<!-- end -->)"
+        text = re.sub(between, rf"\g<1>{table(out)}\n\g<2>", text, flags=re.DOTALL)
+    return text
 
 
 def main() -> None:
-    """Write the table into a page."""
+    """Write the tables into a page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RECORD, help="folder of runs, or a record of them")
+    parser.add_argument(
+        "--out", type=Path, help="folder of runs, or a record of them, in place of both records"
+    )
     parser.add_argument("--page", type=Path, default=PAGE)
     chosen = parser.parse_args()
-    write_atomic(chosen.page, written(chosen.page.read_text(), chosen.out).encode())
+    tables = {"planted": chosen.out} if chosen.out else RECORDS
+    write_atomic(chosen.page, written(chosen.page.read_text(), tables).encode())
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.looking import labelled
 from benchmarks.planted.entrants.slices import slices
 from benchmarks.planted.faults import Fault, Outside, Target
-from benchmarks.planted.page import PAGE, RECORD, chart, planted, written
+from benchmarks.planted.page import PAGE, RECORDS, chart, planted, written
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.run import Bench, carry_out, cells, cpu_hours, keep, rows, table
 from benchmarks.planted.score import pictures_of, recolored_cases, score, truth_of
@@ -332,11 +332,11 @@ def test_the_page_has_a_line_for_each_entrant_and_budget(cache: Path, tmp_path: 
     figure = ElementTree.fromstring(chart(cells(rows(tmp_path))))
     words = [each.text for each in figure.iter("{http://www.w3.org/2000/svg}text")]
     assert words.count("told") == 1 and {"1 of 1, 10 renders", "1 of 1, 20 renders"} <= set(words)
-    page = written("Before.\n\n<!-- planted -->\nformer\n<!-- end -->\n", tmp_path)
+    page = written("Before.\n\n<!-- planted -->\nformer\n<!-- end -->\n", {"planted": tmp_path})
     assert page.startswith("Before.") and "| told | 20 |" in page and "former" not in page
 
 
 def test_the_page_of_the_documents_has_the_table_and_the_chart_of_the_record() -> None:
-    page = (ROOT / PAGE).read_text()
-    assert written(page, ROOT / RECORD) == page, "python -m benchmarks.planted.page"
+    page, tables = (ROOT / PAGE).read_text(), {mark: ROOT / path for mark, path in RECORDS.items()}
+    assert written(page, tables) == page, "python -m benchmarks.planted.page"
     assert (ROOT / "docs" / "images" / "planted.svg").read_text() == planted()
