@@ -225,8 +225,9 @@ def findings(
 
     A family is confirmed if units under its conditions fail as its whole sentence says more often than others, at a
     false discovery rate of FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the
-    deciding look. One that shares more than SHARED of its failures with a more harmful one is told `within` that one,
-    so that no two that stand by themselves do.
+    deciding look. One that shares more than SHARED of its failures with one that says more is told `within` that one,
+    so that no two that stand by themselves do. Of two, that says more of which the harm, times the share of scenes
+    under the conditions that fail, is larger: a rule that holds less and is mostly right, unless it holds much less.
     """
     raw = [
         _finding(k, item, [row for row in tested if row.family == k], memberships, severity)
@@ -237,19 +238,22 @@ def findings(
         replace(finding, is_confirmed=k in named and finding.stays.count > 0) for k, finding in enumerate(raw)
     ]
     ordered = sorted(judged, key=lambda finding: (not finding.is_confirmed, -finding.harm, finding.number))
-    return _grouped(ordered, [item.units for item in held_out])
+    within = _told_with(
+        [finding for finding in ordered if finding.is_confirmed], [item.units for item in held_out]
+    )
+    return [replace(finding, within=within.get(finding.number)) for finding in ordered]
 
 
-def _grouped(ordered: Sequence[Finding], units: Sequence[frozenset[Unit]]) -> list[Finding]:
-    """The findings, each confirmed one with the number of that ahead of it with which it is told; `units` by number."""
-    told: list[int] = []
-    grouped = []
-    for finding in ordered:
-        within = next((k for k in told if _shared(units[k], units[finding.number]) > SHARED), None)
-        if finding.is_confirmed and within is None:
+def _told_with(confirmed: Sequence[Finding], units: Sequence[frozenset[Unit]]) -> dict[int, int]:
+    """By the numbers of findings that do not stand by themselves, the number of that with which each is told."""
+    told, within = list[int](), dict[int, int]()
+    for finding in sorted(confirmed, key=lambda each: -each.harm * each.fails.value):
+        lead = next((k for k in told if _shared(units[k], units[finding.number]) > SHARED), None)
+        if lead is None:
             told.append(finding.number)
-        grouped.append(replace(finding, within=within if finding.is_confirmed else None))
-    return grouped
+        else:
+            within[finding.number] = lead
+    return within
 
 
 def _shared(one: frozenset[Unit], other: frozenset[Unit]) -> float:

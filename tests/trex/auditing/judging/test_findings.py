@@ -100,6 +100,15 @@ def test_families_that_share_their_failures_are_told_as_one() -> None:
     assert grouped_of(failing_in(range(20)), failing_in(range(20), other)) == [(0, None), (1, None)]
 
 
+def test_of_families_that_share_their_failures_that_is_told_which_says_more() -> None:
+    """A rule that holds in 40 of 60 scenes and fails in 20 of them, and one that is always right. Planted bug: the more
+    harmful one, which is always the wider, told first that half of such scenes fail."""
+    wide = failing_in(range(20))
+    sharp, little = (replace(failing_in(range(n)), inside=(1.0,) * n) for n in (12, 6))
+    assert grouped_of(wide, sharp) == [(0, 1), (1, None)]
+    assert grouped_of(wide, little) == [(0, None), (1, 0)], "right in all, but it holds too little"
+
+
 def test_a_family_that_is_not_confirmed_is_told_with_no_other() -> None:
     weak = replace(failing_in(range(12)), outside=((1, 1),) * 60)
     assert grouped_of(failing_in(range(20)), weak) == [(0, None), (1, None)]
