@@ -128,7 +128,7 @@ def _of_symptom(
         int(starts[k] + can[k][: failure.unit].sum()): (was(scene, failure), failure.value)
         for k, scene in enumerate(scenes)
         for failure in scene.failures
-        if failure.symptom == symptom
+        if failure.symptom == symptom and can[k][failure.unit]  # "11" for 10 is more than a scene has
     }
     events, left = (np.full(len(table), value, dtype=np.bool_) for value in (False, True))
     events[list(became)] = True

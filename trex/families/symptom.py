@@ -15,6 +15,7 @@ from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
+MAX_COUNTED = 10  # objects of a CLEVR scene
 PHANTOM = "phantom"
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
@@ -114,4 +115,5 @@ def wrong_kinds(truth: str) -> tuple[str, ...]:
         return (f"{answer} for {truth}", NO_WORD)
     if not truth.isdecimal():
         return (OTHER,)
-    return (*(("too few",) if int(truth) > 0 else ()), "too many", NO_NUMBER)
+    few, many = int(truth) > 0, int(truth) < MAX_COUNTED
+    return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)

@@ -57,8 +57,10 @@ class Guarded(TyperGroup):
             raise typer.Exit(STOPPED) from None
         except OSError as error:
             raise _exit_after(error) from error
-        except SystemExit as error:  # of the help, which rich prints
-            raise _exit_of(error) from error
+        except SystemExit as error:  # also the way in which a completion script ends
+            if isinstance(error.__context__, BrokenPipeError):
+                raise _exit_of(error) from error
+            raise
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command."""
