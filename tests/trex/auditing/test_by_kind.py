@@ -12,16 +12,19 @@ import pytest
 from trex.auditing import by_kind as module
 from trex.auditing.by_kind import by_question, looked_for, no_event_bound
 from trex.auditing.records import Answer, Examined, Mistake
+from trex.families.discover import Situation, conditions_of, discover
 from trex.families.family import Family
 from trex.families.pattern import Pattern
-from trex.families.symptom import Symptom, wrong_kinds, wrong_words
+from trex.families.symptom import Symptom, answered, wrong_kinds, wrong_words
 from trex.foundation.errors import InputError
 from trex.inference.statistics.clustered import clustered_interval
 from trex.inference.statistics.discoveries import excess_p_value
 from trex.inference.statistics.proportion import Proportion
+from trex.scenes.conditions import Asked
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading
 from trex.scenes.prior import ScenePrior
+from trex.scenes.questions.english import parse
 from trex.scenes.questions.families import FAMILIES
 from trex.scenes.vocabulary import CLEVR
 
@@ -175,3 +178,15 @@ def test_a_kind_is_compared_with_the_other_questions_alone() -> None:
     wrong, right = (Answer(COUNTS, "2", "1", 0.9), True), (Answer(OTHER, "red", "red", 0.9), False)
     p_value = module._p_value({k: [wrong] for k in range(6)}, {k: [wrong, right] for k in range(6)})
     assert p_value == pytest.approx(excess_p_value(6.0, 6, (1.0, 6.0)))
+
+
+def test_an_answer_that_no_scene_allows_is_no_event_of_another_question() -> None:
+    """A scene has ten objects at most: "11" for 10 is no "too many" of those that are counted. Planted bug: the question
+    before or after it was taken for the one that failed, or none was there."""
+    program = parse("How many things are there?")
+    asked = [Asked(program, "3"), Asked(program, "10")]
+    failures = [answered(1, "10", "11"), answered(0, "3", "4")]
+    known = [Situation(FACTS, failures, conditions_of(CLEVR), ["3", "10"], lambda: asked)] * 8
+    discover(known, CLEVR)
+    alone = [Situation(FACTS, failures[:1], conditions_of(CLEVR), ["3", "10"], lambda: asked)] * 8
+    assert discover(alone, CLEVR) == []
