@@ -181,8 +181,8 @@ def test_a_kind_is_compared_with_the_other_questions_alone() -> None:
 
 
 def test_an_answer_that_no_scene_allows_is_no_event_of_another_question() -> None:
-    """A scene has ten objects at most: "11" for 10 is no "too many" of those that are counted. Planted bug: the question
-    before or after it was taken for the one that failed, or none was there."""
+    """A scene has ten objects at most: "11" for 10 is no "too many" of those that are counted. Planted bug: the
+    question before or after it was taken for the one that failed, or none was there."""
     program = parse("How many things are there?")
     asked = [Asked(program, "3"), Asked(program, "10")]
     failures = [answered(1, "10", "11"), answered(0, "3", "4")]
