@@ -332,8 +332,8 @@ def more_than_elsewhere(inside: Sequence[float], outside: Sequence[tuple[float, 
 
     The more objects a scene has, the likelier one of them meets conditions: where failures depend on the number of
     objects, scenes with such a unit fail more often than others without the conditions mattering. Of the other units,
-    the share is therefore the mean over scenes or that over units, whichever is larger: the scenes inside count between
-    these two.
+    the share is therefore the mean over scenes or that over units, whichever is larger: if conditions mean nothing, and
+    each unit meets them with the same chance, the scenes inside count between these two.
     """
     each = [failed / units for failed, units in outside]
     every = sum(failed for failed, _ in outside) / max(1, sum(units for _, units in outside))
