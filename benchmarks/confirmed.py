@@ -8,31 +8,30 @@ members of a bank with a seed of its own (`--seed`), so that no search has seen 
 them, and every wrong answer is traced, or with `--in-set` those in the level set alone, which takes less time. `--out`
 keeps the answers, so the same command resumes.
 
-Prints one JSON line a family, and one a run. `inside`: of the fresh scenes that hold an object under the stated
-conditions, those in which a wrong answer follows from such an object being misread as stated, value included.
-`outside`: the same of objects that could be misread so, but do not meet the conditions. `p`: the chance of so many more
-inside if the conditions do not matter, as in an audit. A family `holds` if the 95% interval inside lies above the share
-outside; one without conditions, if fresh scenes show it at all. `in_set` counts answers in the level set alone. `as`:
-of all misreadings of the kind under the conditions, those as the stated value. `said` is what the run itself states of
-other random scenes. Families of an audit are held against fresh scenes by `benchmarks.auditing.real_models`.
+Prints one JSON line a family, and one a run. `inside`: of the objects under the stated conditions, those that are
+misread as stated, value included, so that a wrong answer follows. `outside`: the same of objects that could be misread
+so, but do not meet the conditions. Both have the interval of a search's own shares (`trex.families.cases.judged`). A
+family `holds` if the interval inside lies above the share outside; one without conditions, if fresh scenes show it at
+all. `in_set` counts answers in the level set alone. `as`: of all misreadings of the kind under the conditions, those as
+the stated value. `said` is what the run itself states of other random scenes. Families of an audit are held against
+fresh scenes by `benchmarks.auditing.real_models`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from trex.auditing.judging.findings import more_than_elsewhere
 from trex.bank.bank import BATCH, check_number
 from trex.explain.run_families import explained_results
 from trex.explain.traces import traced
-from trex.families.cases import fails, sides
+from trex.families.cases import counts, judged
 from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Share
 from trex.families.symptom import DECIDES, RESPONSIBLE, SOUGHT, Failure
@@ -40,11 +39,11 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.inference.scoring import Scored, images
 from trex.inference.statistics.proportion import Proportion, share
+from trex.inference.statistics.two_phase import everyone
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.open_world import open_world
-from trex.scenes.conditions import Bools
 from trex.scenes.graph import facts_of
 from trex.scenes.scene import Scene
 from trex.search.engine import open_bank
@@ -71,20 +70,16 @@ class Asked:
     failures: tuple[Failure, ...]
 
 
-class Counted(NamedTuple):
-    """The shares of scenes that fail as stated, and the p-value of more inside."""
+class Side(NamedTuple):
+    """How many units fail as stated, of how many; their share with the interval."""
 
-    inside: Proportion
-    outside: Proportion
-    p: float
+    fail: int
+    of: int
+    share: Share
 
     def rounded(self) -> dict[str, object]:
         """As printed."""
-        return {
-            "inside": rounded(self.inside),
-            "outside": rounded(self.outside),
-            "p": float(f"{self.p:.2g}"),
-        }
+        return {"count": self.fail, "of": self.of, **said(self.share)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -159,22 +154,40 @@ def answered(
 
 def figures(family: Family, scenes: Sequence[Situation], asked: Sequence[Asked]) -> dict[str, object]:
     """What fresh scenes and the answers about them show of a family as its sentence states it."""
-    could = np.array([sides(family, each) for each in scenes]).reshape(-1, 2)
-    stated = failed(family, scenes)
-    wrong = counted(could, stated)
-    in_set = counted(could, stated & np.array([[row.in_set] for row in asked], dtype=np.bool_).reshape(-1, 1))
-    of_kind = counted(could, failed(family.wider, scenes))
+    failing = {k: scene for k, scene in enumerate(scenes) if scene.failures}
+    in_set = {k: scene for k, scene in failing.items() if asked[k].in_set}
+    wrong = shares(family, failing, scenes)
+    as_stated, of_kind = (
+        sum(int(counts(each, scene)[0, 0]) for scene in failing.values()) for each in (family, family.wider)
+    )
     return {
         "sentence": family.words,
         "established": family.is_established,
         "members": family.size,
-        **wrong.rounded(),
-        "holds": wrong.inside.interval.low > wrong.outside.value,
-        "as": rounded(Proportion(wrong.inside.count, of_kind.inside.count)),
-        "in_set": in_set.rounded(),
+        "inside": wrong[0].rounded(),
+        "outside": wrong[1].rounded(),
+        "holds": wrong[0].share.low > wrong[1].share.value,
+        "as": rounded(Proportion(as_stated, of_kind)),
+        "in_set": {
+            name: side.rounded()
+            for name, side in zip(("inside", "outside"), shares(family, in_set, scenes), strict=True)
+        },
         "said": family.judged
         and {"inside": said(family.judged.inside), "outside": said(family.judged.outside)},
     }
+
+
+def shares(
+    family: Family, failing: Mapping[int, Situation], scenes: Sequence[Situation]
+) -> tuple[Side, Side]:
+    """What fails under the conditions, and outside of them."""
+    known = judged(family, failing, everyone(len(scenes)), scenes)
+    could = sum((counts(family, scene)[:, 1] for scene in scenes), np.zeros(2, np.int64))
+    fail = sum((counts(family, scene)[:, 0] for scene in failing.values()), np.zeros(2, np.int64))
+    inside, outside = (
+        Side(int(fail[k]), int(could[k]), each) for k, each in enumerate((known.inside, known.outside))
+    )
+    return inside, outside
 
 
 def whole(
@@ -186,23 +199,9 @@ def whole(
         for each, row in zip(scenes, asked, strict=True)
         if row.is_wrong and (row.every or row.in_set)
     ]
-    stated = [any(fails(family, each)[0] for family in families) for each, _ in wrong]
+    stated = [any(counts(family, each)[0, 0] for family in families) for each, _ in wrong]
     of_set = [flag for flag, (_, row) in zip(stated, wrong, strict=True) if row.in_set]
     return {"scenes": len(asked), "wrong": rounded(share(stated)), "in_set": rounded(share(of_set))}
-
-
-def failed(family: Family, scenes: Sequence[Situation]) -> Bools:
-    """(scenes, 2): which scenes fail as stated under the conditions, and which at an object outside of them."""
-    found: Bools = np.array([fails(family, each) if each.failures else (False, False) for each in scenes])
-    return found.reshape(-1, 2)
-
-
-def counted(could: Bools, failed: Bools) -> Counted:
-    """The shares of the scenes (n, 2) with an object under the conditions, and with one outside of them, that fail."""
-    inside, outside = (list(map(bool, failed[could[:, k], k])) for k in (0, 1))
-    return Counted(
-        share(inside), share(outside), more_than_elsewhere(inside, [(each, 1.0) for each in outside])
-    )
 
 
 def said(found: Share) -> dict[str, object]:

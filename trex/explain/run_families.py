@@ -53,7 +53,11 @@ class Plane:
 
 @dataclass(frozen=True)
 class StoredFamily:
-    """A family: its symptom, conditions by key, what its units were and were taken for, its scenes (`scene_id`)."""
+    """A family: its symptom, conditions by key, what its units were and were taken for, its scenes (`scene_id`).
+
+    `shares`: what judged it; files of format 1 have shares of scenes, by which crowded scenes could be mistaken for a
+    condition that matters, under another name that is not read.
+    """
 
     level: Level
     what: str
@@ -64,7 +68,7 @@ class StoredFamily:
     is_clear: bool
     often: tuple[str, int] | None = None
     usual: tuple[int, int] | None = None
-    judged: Judged | None = None
+    shares: Judged | None = None
     plane: Plane | None = None
 
 
@@ -74,7 +78,7 @@ class StoredFamilies:
 
     families: tuple[StoredFamily, ...]
     parts: tuple[int, int] | None = None
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
 
 
 CODEC = Codec(StoredFamilies)
@@ -96,7 +100,7 @@ def _read(folder: RunFolder) -> StoredFamilies | None:
 def is_described(folder: RunFolder, found: Sequence[Hit]) -> bool:
     """Whether the families of a run are made from all that is known of its hits, also after a kill."""
     stored = _read(folder)
-    return stored is not None and stored.parts == known_parts(folder, found)
+    return stored is not None and stored.format == 2 and stored.parts == known_parts(folder, found)
 
 
 def known_parts(folder: RunFolder, found: Sequence[Hit]) -> tuple[int, int]:
@@ -260,7 +264,7 @@ def _stored(family: Family, found: Sequence[Hit], plane: Plane | None) -> Stored
         is_clear=family.is_clear,
         often=None if family.often is None else (family.often[0].key, family.often[1]),
         usual=family.usual,
-        judged=family.judged,
+        shares=family.judged,
         plane=plane,
     )
 
@@ -288,7 +292,7 @@ def _family(stored: StoredFamily, members: tuple[int, ...], vocabulary: Vocabula
         often=(_condition(often[0], known), often[1]) if often else None,
         is_clear=stored.is_clear,
         usual=stored.usual,
-        judged=stored.judged,
+        judged=stored.shares,
     )
 
 

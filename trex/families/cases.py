@@ -14,14 +14,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trex.families.discover import Situation, conditions_of, counted, of_truth, was
 from trex.families.family import CLEAR, Family, Judged, Share
 from trex.families.pattern import Pattern
 from trex.families.rules import LEVEL, Rule, find_rules, needed
 from trex.families.symptom import Failure, Symptom
-from trex.inference.statistics.proportion import Interval, clopper_pearson
-from trex.inference.statistics.two_phase import Selection, estimate
+from trex.inference.statistics.two_phase import Selection, everyone
+from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Condition
 from trex.scenes.vocabulary import Vocabulary
 
@@ -32,7 +33,7 @@ SUGGESTED = 0.2  # level of a condition that is named as a possibility, for othe
 OFTEN = 0.5  # share of the members that a further condition must hold for to be named
 # Level of each of the two intervals that `judged` compares: both hold together at 95%, for each of two halves.
 EACH = 0.9875
-COHORT = 0.99  # level of the bounds on how often prior scenes meet the conditions
+COHORT = 0.99  # level of the bounds on how many units of a prior scene meet the conditions
 
 Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken for
 
@@ -86,20 +87,43 @@ def judged(
     """What prior scenes that are no cases show of a family.
 
     `others` has, by their place in the selection, those scenes in which something failed; no case is among them, and
-    the inclusion probabilities are those of becoming one of them. The
-    share inside is the rate of scenes that fail under the conditions (Horvitz and Thompson, `two_phase.estimate`) over
-    the share of prior scenes that hold a unit under them, whose own uncertainty widens the interval.
+    the inclusion probabilities are those of becoming one of them. A share is how many units fail in a mean scene
+    (Horvitz and Thompson), over how many units it has. Units are counted, because the more of them a scene has, the
+    likelier one meets conditions, and the likelier one fails: of scenes with a unit inside, a larger share would fail
+    than of scenes with one outside although the conditions mean nothing. A scene stays one event, as units of one scene
+    may fail together.
     """
     failed = np.zeros((selection.members.size, 2))
     for place, scene in others.items():
-        failed[place] = fails(family, scene)
-    meets = np.array([sides(family, scene) for scene in cohort]).reshape(-1, 2)
+        failed[place] = counts(family, scene)[:, 0]
+    units = np.array([counts(family, scene)[:, 1] for scene in cohort], dtype=np.float64).reshape(-1, 2)
+    most = max(1, int(failed.max(initial=0.0)))  # failing units of a scene; an unseen scene is taken for such
 
     def share(side: int) -> Share:
-        rate = estimate(selection, failed[:, side], EACH)
-        return _ratio(rate.value, rate.interval, int(meets[:, side].sum()), len(cohort))
+        if not units[:, side].any():
+            return Share(0.0, 0.0, 1.0)
+        fails = _mean(failed[:, side], selection, most, EACH)
+        could = _mean(units[:, side], everyone(len(units)), int(units[:, side].max()), COHORT)
+        value, low, high = fails[0] / could[0], fails[1] / could[2], fails[2] / could[1]
+        return Share(min(1.0, value), min(1.0, low), min(1.0, high))
 
     return Judged(share(0), share(1), scenes=int(failed.any(axis=1).sum()))
+
+
+def _mean(values: Floats, selection: Selection, most: int, level: float) -> tuple[float, float, float]:
+    """The mean over the prior of counts (k,) from 0 to `most`, with both ends of its interval.
+
+    That of a weighted sum of Poisson counts (Fay and Feuer 1997, Statistics in Medicine 16, 791-801), in which a scene
+    is one event that weighs as much as it has units; the upper end supposes one more of the heaviest.
+    """
+    from scipy.stats import gamma
+
+    weights, tail, more = selection.weights, (1.0 - level) / 2.0, selection.heaviest * most
+    total, squares = float(weights @ values), float(weights**2 @ values**2)
+    above, feared = total + more, squares + more**2
+    low = gamma.ppf(tail, total**2 / squares) * squares / total if total else 0.0
+    high = gamma.ppf(1.0 - tail, above**2 / feared) * feared / above
+    return total / selection.n, float(low) / selection.n, float(high) / selection.n
 
 
 def _of_kind(
@@ -251,10 +275,14 @@ def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
     return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
 
 
-def sides(family: Family, scene: Situation) -> tuple[bool, bool]:
-    """Whether a scene has a unit under the family's conditions, and one that could fail so outside of them."""
+def counts(family: Family, scene: Situation) -> NDArray[np.int64]:
+    """(2, 2): units that fail as the sentence says, and that could: under its conditions, and outside of them."""
     holds, could = scene.holds(family), could_fail(family, scene)
-    return bool((holds & could).any()), bool((could & ~holds).any())
+    fails = np.zeros_like(could)
+    fails[list(scene.everywhere(family))] = True
+    return np.array(
+        [[int((fails & side).sum()), int(side.sum())] for side in (could & holds, could & ~holds)]
+    )
 
 
 def could_fail(family: Family, scene: Situation) -> Bools:
@@ -267,20 +295,3 @@ def could_fail(family: Family, scene: Situation) -> Bools:
 def _could_be(scene: Situation, symptom: Symptom, value: str, base: Sequence[Condition]) -> Bools:
     found: Bools = scene.meets(symptom.level, base) & scene.can_show(symptom, value)
     return found
-
-
-def fails(family: Family, scene: Situation) -> tuple[bool, bool]:
-    """Whether a scene fails as the sentence says under the conditions, and at a unit outside of them."""
-    units = scene.everywhere(family)
-    holds, could = scene.holds(family), could_fail(family, scene)
-    return any(holds[unit] for unit in units), any(could[unit] and not holds[unit] for unit in units)
-
-
-def _ratio(rate: float, interval: Interval, there: int, of: int) -> Share:
-    """The rate over the share of scenes that could, `there` of `of`; both intervals hold together."""
-    if not there:
-        return Share(0.0, 0.0, 1.0)
-    could = clopper_pearson(there, of, COHORT)
-    return Share(
-        min(1.0, rate * of / there), min(1.0, interval.low / could.high), min(1.0, interval.high / could.low)
-    )

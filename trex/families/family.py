@@ -74,9 +74,9 @@ class Share:
 class Judged:
     """A family in prior scenes that its rule was not made from.
 
-    `inside`: of the scenes that hold a unit under its conditions, the share in which the model fails there as the
-    sentence says. `outside`: the same of units that could fail so, but do not meet the conditions. Confirmed: the
-    whole interval inside lies above that outside.
+    `inside`: of the units under its conditions, the share with which the model fails as the sentence says. `outside`:
+    the same of units that could fail so, but do not meet the conditions. Confirmed: the whole interval inside lies
+    above that outside.
     """
 
     inside: Share
@@ -219,15 +219,16 @@ class Family:
                 f"When it does so is not known: the scenes of {counted(self.clusters, 'start')} share nothing that "
                 "sets them apart from random ones."
             )
-        if self.symptom in OF_VALUES and self.judged:
+        if self.judged and (self.symptom in OF_VALUES or self.judged.is_confirmed):
+            inside, outside = self.judged.inside, self.judged.outside
+            if self.symptom.level == "object":
+                return (
+                    f"In other random {self.noun.many}, the model makes this mistake with {inside} of such objects; "
+                    f"elsewhere, with {outside}."
+                )
             return (
-                f"Of other random {self.noun.many} where this holds, the model does so in {self.judged.inside}; "
-                f"elsewhere, in {self.judged.outside}."
-            )
-        if self.judged and self.judged.is_confirmed:
-            return (
-                f"Of other random scenes with such an object, the model makes this mistake in {self.judged.inside}; "
-                f"elsewhere, in {self.judged.outside}."
+                f"Of other random {self.noun.many} where this holds, the model does so in {inside}; "
+                f"elsewhere, in {outside}."
             )
         n = self.size
         every = "it" if n == 1 else "both" if n == 2 else f"all {n}"
