@@ -21,12 +21,15 @@ from trex.auditing.rare.steps import families_of, judges_of
 from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
+    NUMBERED,
     PROBED,
+    REMEDY,
     REWORDED,
     SETTINGS,
     TESTED,
     Examined,
     FreshScenes,
+    Numbered,
     Settings,
     check_same,
     read_settings,
@@ -34,6 +37,7 @@ from trex.auditing.records import (
 from trex.auditing.work import (
     FRESH_SIZE,
     MANIFEST,
+    NUMBERS,
     PROBES,
     TESTS,
     WORDS,
@@ -52,7 +56,7 @@ from trex.auditing.work import (
 from trex.bank.bank import BATCH, Bank
 from trex.families.family import Family
 from trex.foundation.codec import Codec
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.foundation.progress import Progress, silent
@@ -198,6 +202,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
     swept, *further = [_examined(sweep, folder, crew, progress) for sweep in work.sweeps]
     grouped = grouped_scenes(opened, swept, crew, progress)
     fresh = examined_scenes(opened.bank, work.total, further[0]) if further else []
+    _check_numbers(folder / NUMBERS, grouped.families)
     memberships = memberships_of(grouped.families, grouped.held_out)
     held_out = grouped.rows[settings.scenes :]
     failing = grouped.failing
@@ -236,6 +241,16 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
         if fresh
         else None,
     )
+
+
+def _check_numbers(path: Path, families: Sequence[Family]) -> None:
+    """Write down which family has which number; RunError if another version has numbered other ones."""
+    known = NUMBERED.read(path, REMEDY, inside=path.parent)
+    now = Numbered(tuple(family.key for family in families))
+    if known is None:
+        write_atomic(path, NUMBERED.text(now).encode())
+    elif known != now:
+        raise RunError(f"{path} is of another version; {REMEDY}")
 
 
 def _in_other_words(

@@ -62,6 +62,13 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """The families of an audit by their keys (`Family.key`), in the order in which its logs number them."""
+
+    families: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FreshScenes:
     """The number of fresh scenes that an audit's leader was asked for at most; its helpers read it."""
 
@@ -171,7 +178,7 @@ class Reworded:
 
 
 SETTINGS, EXAMINED, TESTED = Codec(Settings), Codec(Examined), Codec(Tested)
-PROBED, REWORDED, FRESH_SCENES = Codec(Probed), Codec(Reworded), Codec(FreshScenes)
+PROBED, REWORDED, FRESH_SCENES, NUMBERED = Codec(Probed), Codec(Reworded), Codec(FreshScenes), Codec(Numbered)
 
 
 def read_settings(path: Path, inside: Path | None = None) -> Settings | None:

@@ -44,7 +44,7 @@ from trex.trials.lines import Rows
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
-PROBES, WORDS = "probed.jsonl", "reworded.jsonl"
+PROBES, WORDS, NUMBERS = "probed.jsonl", "reworded.jsonl", "families.json"
 FRESH, FRESH_SIZE = "fresh.jsonl", "fresh.json"
 T = TypeVar("T")
 

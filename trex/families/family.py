@@ -157,6 +157,11 @@ class Family:
         )
 
     @property
+    def key(self) -> str:
+        """Its symptom and conditions, in which no two of an audit are alike."""
+        return ", ".join([self.symptom.what, *(condition.key for condition in self.pattern.conditions)])
+
+    @property
     def words(self) -> str:
         """The failure as a sentence: "The model misses a small object where it is at the back."
 

@@ -185,6 +185,19 @@ def test_an_audit_of_before_is_read_as_it_was(tmp_path: Path, monkeypatch: pytes
     assert '"narrows": 0' in settings.read_text() and not (tmp_path / "old" / steps.NARROWED).exists()
 
 
+def test_families_of_other_numbers_are_refused(tmp_path: Path) -> None:
+    """Planted bug: what a test showed of one family was taken for another's, as both had the same number."""
+    carried_out(model := Misreader(half_of_red_things), tmp_path, "whole")
+    before = tree(tmp_path / "whole")
+    carried_out(model, tmp_path, "whole")
+    assert tree(tmp_path / "whole") == before
+    numbers = tmp_path / "whole" / "families.json"
+    assert json.loads(numbers.read_text()) == {"families": ["color, color red"]}
+    numbers.write_text(json.dumps({"families": ["color, color blue"]}))
+    with pytest.raises(trex.RunError, match=r"families.json is of another version"):
+        carried_out(model, tmp_path, "whole")
+
+
 def test_lines_about_other_families_or_scenes_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +207,7 @@ def test_lines_about_other_families_or_scenes_are_refused(
     carried_out(model, tmp_path, "whole")
     shutil.copytree(tmp_path / "whole", tmp_path / "cut")
     with monkeypatch.context() as other:
-        other.setattr(steps, "_named", lambda family: "shape, color red")
+        other.setattr(Family, "key", "shape, color red")
         with pytest.raises(trex.RunError, match=r"rare-within.jsonl is of another version"):
             carried_out(model, tmp_path, "whole")
     for path in (tmp_path / "cut").glob("rare-within.*"):

@@ -230,23 +230,18 @@ def _sought(
             drawn = ((number, scene) for number in numbers for scene in bank.scenes([number]))
             found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress, enough)
             rows = [
-                SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full, _named(family))
+                SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full, family.key)
                 for family, each in zip(families, found, strict=True)
             ]
             log.append(rows[len(log.values) - since :])
         known = log.values[since : since + len(families)]
         for family, row in zip(families, known, strict=True):
-            if row.family not in ("", _named(family)):
+            if row.family not in ("", family.key):
                 raise RunError(f"{path} is of another version; {REMEDY}")
         return [
             Sought(tuple(zip(row.members, bank.scenes(row.members), strict=True)), row.drawn, row.is_full)
             for row in known
         ]
-
-
-def _named(family: Family) -> str:
-    """A family's symptom and conditions, in which no two of an audit are alike."""
-    return ", ".join([str(family.symptom.what), *(condition.key for condition in family.pattern.conditions)])
 
 
 def _examined(
