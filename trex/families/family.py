@@ -366,7 +366,7 @@ def _sentence(family: Family) -> str:
         subject = " ".join(
             [*_misread(symptom, noun_words(conditions), family.value), *([where] if where else [])]
         )
-    return f"{capitalized(' '.join([subject, *around]))}."
+    return f"{capitalized(' '.join([subject, *around])).removesuffix(',')}."
 
 
 def _of_scene(symptom: Symptom, value: str) -> str:
@@ -400,7 +400,9 @@ def _misread(symptom: Symptom, noun: str, value: str) -> tuple[str, ...]:
 def _wrong_answer(family: Family) -> str:
     symptom = family.symptom
     if symptom.what in ("too few", "too many"):
-        kind = f"counts {symptom.what}"
+        kind = (
+            f"says “{family.value}”, which is {symptom.what}," if family.value else f"counts {symptom.what}"
+        )
     elif symptom.what == OTHER:
         kind = "gives a wrong answer"
     elif symptom.what in (NO_WORD, NO_NUMBER):
@@ -408,9 +410,8 @@ def _wrong_answer(family: Family) -> str:
     else:
         answer, _, truth = symptom.what.partition(" for ")
         kind = f"says “{answer}” for “{truth}”"
-    example = f" ({family.value})" if family.value else ""
     questions = _questions([each.words for each in family.pattern.around if each.part == "question"])
-    return f"the model {kind}{example}" + (f" in questions {questions}" if questions else "")
+    return f"the model {kind}" + (f" in questions {questions}" if questions else "")
 
 
 def _questions(words: Sequence[str]) -> str:

@@ -190,7 +190,9 @@ def test_fresh_scenes_judge_the_sentence_and_do_not_reword_it() -> None:
 TOO_FEW = Symptom("question", "too few")
 
 
-@pytest.mark.parametrize(("text", "words"), [("2", "too few (2)"), ("1", "too few in questions")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("2", "says “2”, which is too few, in questions"), ("1", "too few in questions")]
+)
 def test_a_number_is_named_if_the_judging_scenes_show_it(text: str, words: str) -> None:
     """Numbers of 3 and more were given as 2; in the other half they are given as 2, or as 1."""
 
@@ -208,7 +210,7 @@ def test_a_number_is_named_if_the_judging_scenes_show_it(text: str, words: str) 
 
     asker = replace(plain_asker(), n=8)
     families = discover(situations(answered(MADE, "2"), asker), CLEVR)
-    assert "too few (2)" in families[0].words
+    assert "says “2”, which is too few, in questions" in families[0].words
     (seen, *_) = in_held_out(families, situations(answered(REST, text), asker))
     assert seen.family.symptom == TOO_FEW and words in seen.family.words
     assert seen.p_value < 0.01
