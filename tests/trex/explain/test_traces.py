@@ -166,6 +166,23 @@ def test_families_are_made_again_if_a_kill_left_those_of_before(done: Run, tmp_p
     assert place.read_text() == whole
 
 
+def test_families_judged_by_shares_of_scenes_are_made_again(done: Run, tmp_path: Path) -> None:
+    """Planted bugs: shares of scenes of a run of before read as shares of objects, or left for good."""
+    shutil.copytree(done.path, tmp_path / "run")
+    place = tmp_path / "run" / "families.json"
+    whole = place.read_text()
+    share = {"value": 0.5, "low": 0.4, "high": 0.6}
+    shares = {"inside": share, "outside": {key: each / 10.0 for key, each in share.items()}, "scenes": 9}
+    families = [dict(each) for each in json.loads(whole)["families"]]
+    for each in families:
+        del each["shares"]
+        each["judged"] = shares
+    place.write_text(json.dumps(json.loads(whole) | {"families": families, "format": 1}))
+    assert all(each.judged is None for each in trex.open_run(tmp_path / "run").families)
+    found(tmp_path / "run")
+    assert place.read_text() == whole
+
+
 def test_without_explanations_nothing_is_asked(tmp_path: Path) -> None:
     run = found(tmp_path / "run", explain=False)
     assert not (run.path / "traces.jsonl").exists() and not (run.path / "explanations").exists()
