@@ -55,8 +55,8 @@ class Plane:
 class StoredFamily:
     """A family: its symptom, conditions by key, what its units were and were taken for, its scenes (`scene_id`).
 
-    `shares`: what judged it; files of format 1 have shares of scenes, by which crowded scenes could be mistaken for a
-    condition that matters, under another name that is not read.
+    `shares`: those of objects, by which other scenes judged it. Files of format 1 have shares of scenes with such an
+    object, as `judged`, which is not read: these differ also where a condition means nothing.
     """
 
     level: Level

@@ -74,7 +74,7 @@ KEYS: Mapping[str, tuple[str, object]] = {
     "search.inner": ("Kernel surrogate: cheap steps before each render; by default 16, 8 or 4 by cost.", 8),
     "search.scale": ("Kernel gaussian: step size in standard deviations of the prior.", 0.1),
     "search.max_depth": ("Kernel nuts: a trajectory has at most 2^max_depth steps.", 6),
-    "search.stop_when_found": ("Stop after this many distinct scenes; 0 sharpens the whole budget.", 20),
+    "search.stop_when_found": ("Stop after this many distinct scenes; 0 spends the whole budget.", 20),
     "search.further": (
         "Random scenes that a common target may take instead of chains; by default chains × steps.",
         0,

@@ -242,7 +242,7 @@ class SearchSection(Section):
     cost of the look that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
     `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `further`: independent draws that a
     common target may take instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
-    `stop_when_found`: stop at this many distinct scenes found; 0 sharpens the whole budget. `options`: each kernel
+    `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: each kernel
     declares its keys. `control`: if nothing is found, run the same search on
     easier targets.
     """
