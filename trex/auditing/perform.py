@@ -262,7 +262,6 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
     """The settings that these options give; InputError names the first that is wrong. Nothing is rendered."""
     for look in (options.preset, options.confirm_preset):
         picture_size(RenderSection(preset=look))
-    before = _known(options)  # an audit goes on as it began
     question = "How many things are there?"
     bound = bound_to(model, question_of(question, parse(question)))
     return Settings(
@@ -281,8 +280,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
-        narrows=ENOUGH if before is None else before.narrows,
-        sharpens=before is None or before.sharpens,
+        narrows=_narrows(options),
         bank_seed=options.bank_seed,
         explain=options.explain,
     )
@@ -301,6 +299,12 @@ def _rare(options: AuditOptions) -> int:
     """The scenes with rare combinations; of a folder that holds an audit, as many as it has if none are asked for."""
     known = _known(options) if options.rare is None else None
     return rare_scenes(options) if known is None else known.rare
+
+
+def _narrows(options: AuditOptions) -> int:
+    """Below how many scenes rules are narrowed; of a folder that holds an audit, as it did."""
+    known = _known(options)
+    return ENOUGH if known is None else known.narrows
 
 
 def _known(options: AuditOptions) -> Settings | None:

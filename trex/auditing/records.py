@@ -37,8 +37,7 @@ class Settings:
     other. `rare` scenes with rare combinations are examined as well, and at most as many changed copies of those that
     failed. `bank_seed` is that of the bank whose scenes are examined. `explain`: some failures are rendered with
     changes as well. `narrows`: rules that say too little and that fewer scenes than this meet are narrowed by further
-    scenes; audits of before did not. `sharpens`: copies are also made of failures that only such rules hold, and
-    what copies do not need of their number narrows rules.
+    scenes; audits of before did not.
     """
 
     model: str
@@ -60,7 +59,6 @@ class Settings:
     bank_seed: int = 0
     explain: bool = True
     narrows: int = 0
-    sharpens: bool = False
 
 
 @dataclass(frozen=True)

@@ -80,33 +80,23 @@ def families_of(
         known += situations(rows, work.asker)
     progress("rules", 0, 1)
     families = discover(known, work.prior.vocabulary)
-    left = work.settings.rare // NARROWING_PART
     if work.settings.rare:
-        watched = partial(progress, "changed copies of failures")
-        enough = work.settings.narrows if work.settings.sharpens else 0
-        clear = [family for family in families if not is_wide(family, known, enough)]
-        stated, unused = _from_copies(work, known, clear, crew, watched)
-        left += unused if work.settings.sharpens else 0
+        stated = _from_copies(work, known, families, crew, partial(progress, "changed copies of failures"))
     every = _each_once((*stated, *families))
-    return _narrowed(opened, known, every, left, crew, progress) if work.settings.narrows else every
+    return _narrowed(opened, known, every, crew, progress) if work.settings.narrows else every
 
 
 def _narrowed(
-    opened: Opened,
-    known: Sequence[ExaminedScene],
-    families: Sequence[Family],
-    left: int,
-    crew: Crew,
-    progress: Progress,
+    opened: Opened, known: Sequence[ExaminedScene], families: Sequence[Family], crew: Crew, progress: Progress
 ) -> list[Family]:
     """The families; one that says too little with more random scenes that meet its conditions, and what these add.
 
     In rounds, as a family that was narrowed may still say too little. A narrower one that holds most failures of the
-    wider one takes its place. At most `left` scenes are examined.
+    wider one takes its place. At most one scene for each NARROWING_PART with rare combinations is examined.
     """
     work, vocabulary = opened.work, opened.work.prior.vocabulary
     scenes, found, members = list(known), list(families), list[Member]()
-    drawn = WITHIN_IN if _is_crowded(work) else WITHIN_IN_SPARSE
+    left, drawn = work.settings.rare // NARROWING_PART, WITHIN_IN if _is_crowded(work) else WITHIN_IN_SPARSE
     enough, rounds, rows = work.settings.narrows, 0, 0
     wide = [family for family in families if is_wide(family, scenes, enough)]
     while wide and left >= MORE:
@@ -137,8 +127,8 @@ def _from_copies(
     families: Sequence[Family],
     crew: Crew,
     progress: Callable[[int, int], None],
-) -> tuple[list[Family], int]:
-    """The families that changed copies show, of failures that none of these `families` holds; copies not made."""
+) -> list[Family]:
+    """The families that changed copies show, of failures that none of these `families` holds."""
     vocabulary, left = work.prior.vocabulary, work.settings.rare
     starts = deque(enumerate(unheld(known, families)))
     members, open_, stated = list[Member](), dict[int, Copies](), list[Family]()
@@ -169,7 +159,7 @@ def _from_copies(
                 open_[number].learn(list(islice(seen, len(batch))))
                 if not batch or left == 0:
                     stated += open_.pop(number).stated()
-    return stated, left
+    return stated
 
 
 def _each_once(families: Sequence[Family]) -> list[Family]:
