@@ -12,11 +12,11 @@ import pytest
 
 from trex.families.cases import Case, families_of, judged
 from trex.families.discover import Situation, conditions_of
-from trex.families.family import Family
+from trex.families.family import Family, Judged, Share
 from trex.families.pattern import Pattern
-from trex.families.symptom import Failure, Symptom
+from trex.families.symptom import PHANTOM, Failure, Symptom
 from trex.inference.statistics.two_phase import Selection, design, everyone
-from trex.scenes.conditions import object_conditions
+from trex.scenes.conditions import object_conditions, scene_conditions
 from trex.scenes.graph import Facts, facts_of, scene_graph
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
@@ -336,6 +336,22 @@ def test_units_of_one_scene_are_one_event_and_few_scenes_say_little_of_how_many_
 def test_a_family_that_never_fails_elsewhere_is_not_confirmed_by_nothing() -> None:
     known = judged(RULE, {}, everyone(320), cohort())
     assert not known.is_confirmed and known.inside.value == 0.0 and known.scenes == 0
+
+
+def test_what_speaks_for_a_confirmed_condition_is_said_of_objects_or_of_scenes() -> None:
+    """Planted bug: of a phantom it was said how many of such objects are misread, which there are none of."""
+    known = Judged(Share(0.3, 0.2, 0.4), Share(0.01, 0.0, 0.03), scenes=9)
+    misread = replace(RULE, judged=known)
+    assert misread.evidence == (
+        "In other random scenes, the model makes this mistake with 30.0% (95% CI 20.0–40.0%) of such objects; "
+        "elsewhere, with 1.0% (95% CI 0–3.0%)."
+    )
+    (crowded, *_) = scene_conditions()
+    phantom = Family(Pattern.of([crowded]), Symptom("scene", PHANTOM), (("", "cube", 5),), judged=known)
+    assert replace(phantom, members=(0,)).evidence == (
+        "Of other random scenes where this holds, the model does so in 30.0% (95% CI 20.0–40.0%); "
+        "elsewhere, in 1.0% (95% CI 0–3.0%)."
+    )
 
 
 def test_what_a_sentence_says() -> None:
