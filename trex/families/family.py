@@ -74,7 +74,7 @@ class Share:
 class Judged:
     """A family in prior scenes that its rule was not made from.
 
-    `inside`: of the units under its conditions, the share with which the model fails as the sentence says. `outside`:
+    `inside`: of the units under its conditions, the share on which the model fails as the sentence says. `outside`:
     the same of units that could fail so, but do not meet the conditions. Confirmed: the whole interval inside lies
     above that outside.
     """
