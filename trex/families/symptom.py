@@ -10,12 +10,12 @@ import numpy as np
 from trex.foundation.words import with_article
 from trex.scenes.conditions import Bools, Level
 from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
+from trex.scenes.prior import MAX_OBJECTS
 from trex.scenes.questions.programs import YES_NO
 from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
-MAX_COUNTED = 10  # objects of a CLEVR scene
 PHANTOM = "phantom"
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
@@ -115,5 +115,5 @@ def wrong_kinds(truth: str) -> tuple[str, ...]:
         return (f"{answer} for {truth}", NO_WORD)
     if not truth.isdecimal():
         return (OTHER,)
-    few, many = int(truth) > 0, int(truth) < MAX_COUNTED
+    few, many = int(truth) > 0, int(truth) < MAX_OBJECTS
     return (*(("too few",) if few else ()), *(("too many",) if many else ()), NO_NUMBER)
