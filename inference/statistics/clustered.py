@@ -37,10 +37,10 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     return Interval(low, high)
 
 
-def clustered_share(hits: Sequence[int], sizes: Sequence[int]) -> Proportion:
+def clustered_share(hits: Sequence[int], sizes: Sequence[int], level: float = 0.95) -> Proportion:
     """A share of examples that come in clusters, such as those of a picture; empty clusters do not count."""
     kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
-    interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept])
+    interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept], level)
     return Proportion(sum(hits), sum(sizes), interval)
 
 

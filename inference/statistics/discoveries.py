@@ -47,6 +47,22 @@ def discoveries(p_values: Floats, rate: float = 0.05) -> NDArray[np.bool_]:
     return named
 
 
+def level_of_chosen(chosen: int, of: int, level: float = 0.95) -> float:
+    """The level of the intervals of those rows that their own figures have chosen, so many of these.
+
+    A row of few hits is named where it had more than usual, so that its interval misses the true share more often than
+    its level says. With 1 - (1 - level) chosen / of in its place, at most the share 1 - level of the stated intervals
+    is expected to (Benjamini and Yekutieli 2005, JASA 100, 71-81).
+
+    Examples
+    --------
+    >>> from trex.inference.statistics.discoveries import level_of_chosen
+    >>> level_of_chosen(2, 10)
+    0.99
+    """
+    return 1.0 - (1.0 - level) * min(chosen, of) / of if chosen else level
+
+
 def groups_needed(share: float, prior_share: float, rows: int, rate: float = 0.05, most: int = 10_000) -> int:
     """The number of groups from which on a share stands out, as the only one of m rows, from a known prior share."""
     from scipy.stats import binom

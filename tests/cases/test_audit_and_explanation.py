@@ -100,7 +100,7 @@ def test_another_model_that_takes_them_for_something_else_does_not_fail_so() -> 
     chosen = found_in(mostly_cube)[:1]
     remaining = rows_of(mostly_cube, REST)
     theirs = Other("other", tuple(examined for _, examined in rows_of(other, REST)))
-    (pair,) = beside(remaining, theirs, chosen, plain_asker()).families.values()
+    (pair,) = beside(remaining, theirs, chosen, len(chosen), plain_asker()).families.values()
     assert pair.both == pair.only_second == 0 < pair.only_first == chosen[0].fails.count
 
 

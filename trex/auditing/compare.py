@@ -146,16 +146,18 @@ class Beside:
     """Held-out scenes by which model, this one first, makes a confident mistake in them.
 
     `families` says so of each confirmed family, by its number: of the scenes in which its conditions hold, those in
-    which a model fails as the family says.
+    which a model fails as the family says. `judged`: the families among which these were confirmed in the same scenes.
     """
 
     model: str
     mistakes: Paired
     families: Mapping[int, Paired]
+    judged: int
 
     def corrected(self, number: int) -> float:
-        """The p-value of a family, corrected for the tests of all families (Bonferroni)."""
-        return min(1.0, self.families[number].p_value * len(self.families))
+        """The p-value of a family, corrected for all that were judged (Bonferroni): confirmed ones are a choice of the
+        same scenes, made for the failures of one model."""
+        return min(1.0, self.families[number].p_value * self.judged)
 
 
 def read_other(folder: Path, settings: Settings) -> Other:
@@ -187,8 +189,13 @@ def read_other(folder: Path, settings: Settings) -> Other:
     )
 
 
-def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], asker: Asker) -> Beside:
-    """How two models compare in the held-out scenes; `asker` is the first model's, whose questions are the same."""
+def beside(
+    held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], judged: int, asker: Asker
+) -> Beside:
+    """How two models compare in the held-out scenes, for the families that were confirmed of those `judged`.
+
+    `asker` is the first model's, whose questions are the same.
+    """
     mistakes = paired(
         [bool(mine.mistakes) for _, mine in held_out], [bool(theirs.mistakes) for theirs in other.examined]
     )
@@ -197,6 +204,7 @@ def beside(held_out: Sequence[Row], other: Other, confirmed: Sequence[Finding], 
         other.model,
         mistakes,
         {finding.number: paired for finding, paired in zip(confirmed, counts, strict=True)},
+        judged,
     )
 
 

@@ -163,7 +163,9 @@ def perform(
     theirs = None if options.beside is None else read_findings(options.beside)
     on_begin(work.folder)
     done = audit(work, progress, crew)
-    compared = None if other is None else beside(done.held_out, other, done.confirmed, done.asker)
+    compared = None
+    if other is not None:
+        compared = beside(done.held_out, other, done.confirmed, len(done.findings), done.asker)
     leads = write_leads(work.folder, done.hints, options, scene, progress)
     vocabulary = work.prior.vocabulary
     rows = side_by_side(done, compared, other, theirs, vocabulary) if compared and other and theirs else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex.auditing.audit import Audit
@@ -15,8 +15,9 @@ from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
+from trex.inference.statistics.discoveries import level_of_chosen
 from trex.inference.statistics.paired import Paired
-from trex.inference.statistics.proportion import Proportion
+from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.scenes.conditions import Level
 from trex.scenes.vocabulary import Vocabulary
 
@@ -74,7 +75,9 @@ class SideBySide:
 
     `counts`: of the held-out scenes in which its conditions hold, those in which a model fails so, the first model
     first; None if this version cannot tell which these are. `rates` of both models, None of one whose audit has not
-    confirmed it. `p_value` is corrected for all findings (Bonferroni). `harm` is the larger of both.
+    confirmed it. `p_value` is corrected for all families that were judged (Bonferroni), and the shares have intervals
+    of `level` (`level_of_chosen`): those that were confirmed are a choice of the same scenes. `harm` is the larger of
+    both.
     """
 
     words: str
@@ -82,13 +85,15 @@ class SideBySide:
     rates: tuple[FoundRate | None, FoundRate | None]
     harm: float
     p_value: float = 1.0
+    level: float = 0.95
 
     def fails(self, second: bool) -> Proportion | None:
         """The share in which one of the models fails, the first one unless `second`."""
         if self.counts is None or not self.counts.n:
             return None
         alone = self.counts.only_second if second else self.counts.only_first
-        return Proportion(self.counts.both + alone, self.counts.n)
+        count, n = self.counts.both + alone, self.counts.n
+        return Proportion(count, n, clopper_pearson(count, n, self.level))
 
 
 def read_findings(folder: Path) -> StoredAudit:
@@ -128,13 +133,14 @@ def side_by_side(
         else:
             both = mine.rates[0], rate
             rows[each.words] = SideBySide(each.words, mine.counts, both, max(mine.harm, each.harm))
-    tests = sum(row.counts is not None for row in rows.values())
-    return tuple(_corrected(row, tests) for row in sorted(rows.values(), key=lambda row: -row.harm))
+    judged = beside.judged + len(theirs.families)
+    level = level_of_chosen(len(done.confirmed) + len(theirs.confirmed), judged)
+    return tuple(_corrected(row, judged, level) for row in sorted(rows.values(), key=lambda row: -row.harm))
 
 
-def _corrected(row: SideBySide, tests: int) -> SideBySide:
-    p_value = 1.0 if row.counts is None else min(1.0, row.counts.p_value * tests)
-    return SideBySide(row.words, row.counts, row.rates, row.harm, p_value)
+def _corrected(row: SideBySide, judged: int, level: float) -> SideBySide:
+    p_value = 1.0 if row.counts is None else min(1.0, row.counts.p_value * judged)
+    return replace(row, p_value=p_value, level=level)
 
 
 def _family(stored: StoredFinding, vocabulary: Vocabulary) -> Family | None:

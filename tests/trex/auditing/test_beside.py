@@ -31,8 +31,9 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.discoveries import level_of_chosen
 from trex.inference.statistics.paired import Paired
-from trex.inference.statistics.proportion import Interval
+from trex.inference.statistics.proportion import Interval, clopper_pearson
 from trex.scenes.vocabulary import CLEVR
 from trex.trials.lines import Lines
 
@@ -58,11 +59,11 @@ def other(item: Swept, name: str = "other") -> Other:
 def test_mistakes_are_paired_scene_by_scene(models: tuple[Swept, Swept, Swept]) -> None:
     first, second, third = models
     wrong = [[bool(row.mistakes) for _, row in item.held_out] for item in (first, second)]
-    found = beside(first.held_out, other(second), [], first.asker).mistakes
+    found = beside(first.held_out, other(second), [], 0, first.asker).mistakes
     assert found.n == N // 2
     assert found.both == sum(a and b for a, b in zip(*wrong, strict=True))
     assert (found.both + found.only_first, found.both + found.only_second) == (sum(wrong[0]), sum(wrong[1]))
-    clean = beside(first.held_out, other(third), [], first.asker).mistakes
+    clean = beside(first.held_out, other(third), [], 0, first.asker).mistakes
     assert (clean.both, clean.only_second, clean.only_first) == (0, 0, sum(wrong[0]))
 
 
@@ -74,21 +75,22 @@ def test_a_family_of_one_model_is_not_blamed_on_the_other(
     known = {condition.key: condition for condition in conditions_of(CLEVR)["object"]}
     family = Family(Pattern.of((known["size small"], known["far back"])), Symptom("object", "missed"))
     found, _ = judged(tmp_path, first, [family], first.held_out, {})
-    (against,) = beside(first.held_out, other(second), found, first.asker).families.values()
+    (against,) = beside(first.held_out, other(second), found, 1, first.asker).families.values()
     assert against.only_first > 0 and against.both == against.only_second == 0
     assert against.n == found[0].holds.count
-    (same,) = beside(first.held_out, other(first), found, first.asker).families.values()
+    (same,) = beside(first.held_out, other(first), found, 1, first.asker).families.values()
     assert (
         same.both == against.only_first and same.only_first == same.only_second == 0 and same.p_value == 1.0
     )
 
 
 def test_the_p_value_of_a_family_is_corrected_for_the_number_of_families() -> None:
+    """Planted bug: for those alone that the same scenes have confirmed."""
     rows = Paired(0, 6, 0, 10)
-    found = Beside("other", rows, dict.fromkeys(range(3), rows))
+    found = Beside("other", rows, dict.fromkeys(range(2), rows), 3)
     assert found.corrected(1) == pytest.approx(3 * rows.p_value) and rows.p_value < 0.05
     even = Paired(0, 1, 1, 0)
-    assert Beside("other", even, dict.fromkeys(range(3), even)).corrected(0) == 1.0
+    assert Beside("other", even, dict.fromkeys(range(3), even), 3).corrected(0) == 1.0
 
 
 def write(folder: Path, item: Swept, lines: int = 5) -> Path:
@@ -167,12 +169,12 @@ def both(models: tuple[Swept, Swept, Swept], tmp_path: Path) -> tuple[Finding, F
 def compared(
     models: tuple[Swept, Swept, Swept], mine: Sequence[Finding], theirs: StoredAudit
 ) -> tuple[Beside, tuple[SideBySide, ...], SimpleNamespace]:
-    """The first model's findings beside those that the second one's audit has stored."""
+    """The first model's findings, of three families judged, beside those that the second one's audit has stored."""
     first, second, _ = models
     done = SimpleNamespace(
         confirmed=tuple(mine), held_out=first.held_out, asker=first.asker, settings=SETTINGS_MADE
     )
-    found = beside(first.held_out, other(second), mine, first.asker)
+    found = beside(first.held_out, other(second), mine, 3, first.asker)
     return found, side_by_side(cast(Audit, done), found, other(second), theirs, CLEVR), done
 
 
@@ -184,9 +186,15 @@ def check_sides(rows: Sequence[SideBySide], mine: Finding, theirs: Finding) -> N
     known = row[mine.words].rates[0], row[theirs.words].rates[1]
     assert [rate and rate.look for rate in known] == ["reference", "sharp"]
     for second, each in ((False, mine), (True, theirs)):
-        assert row[each.words].fails(second) == each.fails and each.fails.count > 0
-        against = row[each.words].fails(not second)
-        assert against is not None and (against.count, against.of) == (0, each.fails.of)
+        own, share = each.fails, row[each.words].fails(second)
+        assert shares_of(row[each.words], second) == (own.count, own.of) and own.count > 0
+        assert share and share.interval == clopper_pearson(own.count, own.of, row[each.words].level)
+        assert shares_of(row[each.words], not second) == (0, own.of)
+
+
+def shares_of(row: SideBySide, second: bool) -> tuple[int, int] | None:
+    share = row.fails(second)
+    return share and (share.count, share.of)
 
 
 def test_findings_of_both_models_stand_side_by_side(
@@ -197,7 +205,8 @@ def test_findings_of_both_models_stand_side_by_side(
     check_sides(rows, mine, theirs)
     assert [row.harm for row in rows] == sorted((row.harm for row in rows), reverse=True)
     for row in rows:
-        assert row.counts and row.p_value == min(1.0, 2 * row.counts.p_value)
+        assert row.counts and row.p_value == min(1.0, 4 * row.counts.p_value), "of three and one judged"
+        assert row.level == level_of_chosen(2, 4)
 
 
 def test_models_that_changed_places_are_caught(
@@ -222,7 +231,10 @@ def test_the_same_finding_of_both_is_one_row(
     alike = replace(mine, rate=0.3, rate_interval=Interval(0.2, 0.4))
     _, (row,), _ = compared(models, [mine], stored(alike))
     assert [rate and rate.share.value for rate in row.rates] == [0.1, 0.3]
-    assert row.harm == max(mine.harm, alike.harm) and row.fails(False) == mine.fails
+    assert row.harm == max(mine.harm, alike.harm) and shares_of(row, False) == (
+        mine.fails.count,
+        mine.fails.of,
+    )
 
 
 def test_a_finding_that_this_version_cannot_read_is_not_measured(
@@ -237,7 +249,10 @@ def test_a_finding_that_this_version_cannot_read_is_not_measured(
     page = write_beside(cast(Audit, done), found, rows, tmp_path)
     text = " ".join(read_page(page).text.split())
     assert text.count("Not measured.") == 2 and text.count("Not a finding of this model") == 2
-    assert mine.words in text and f"It makes this mistake in {share_words(mine.fails, 'scenes')}" in text
+    assert (
+        mine.words in text
+        and f"It makes this mistake in {share_words(mine.fails, 'scenes').partition(';')[0]}" in text
+    )
 
 
 def test_findings_of_another_audit_that_are_missing_or_damaged_are_refused(tmp_path: Path) -> None:

@@ -232,7 +232,8 @@ def test_the_rate_of_a_rare_family_is_the_product_and_its_interval_covers() -> N
         covered += low <= holds * fails * stays <= high
         alone += Interval(*sought.holds(0.95).interval).low <= holds * fails * stays
         share = sum(again) / len(again) if again else 0.0
-        assert found.rate == pytest.approx(met / drawn * (failing / met if met else 0.0) * share)
+        holding = sought.value * (failing / met if met else 0.0)
+        assert found.rate == pytest.approx(holding * share)
     from scipy.stats import binom
 
     assert covered >= binom.ppf(ALARM, n, 0.95)
@@ -247,7 +248,7 @@ def test_scenes_are_sought_whatever_a_unit_is_taken_for_and_the_rate_counts_them
     named = replace(wider, inside=(1.0,) * 5 + (0.0,) * 10, wider=wider, sought=sought)
     for seen in (named, replace(wider, sought=sought)):
         (found,) = findings([seen], [asked_again(True, 0.9)], [[]] * 50, {})
-        assert found.rate == pytest.approx(20 / 100 * 5 / 20) and found.is_sought
+        assert found.rate == pytest.approx(19 / 99 * 5 / 20) and found.is_sought
         assert "drawn for this (20 of 100; " in holds_words(found)
 
 

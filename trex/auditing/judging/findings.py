@@ -15,11 +15,12 @@ from trex.auditing.records import Tested
 from trex.families.family import Family, clear_value
 from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.clustered import clustered_share
-from trex.inference.statistics.discoveries import discoveries, excess_p_value
+from trex.inference.statistics.discoveries import discoveries, excess_p_value, level_of_chosen
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.pages.notebook_html import block_html
 
 FALSE_SHARE = 0.05  # of the families that are confirmed
+CONFIDENCE = 0.95  # of intervals
 SHARED = 0.2  # of the failures of the smaller of two families: with more they are told as one
 SUCH = {
     "object": "scenes with such an object",
@@ -225,17 +226,18 @@ def findings(
 
     A family is confirmed if units under its conditions fail as its whole sentence says more often than others, at a
     false discovery rate of FALSE_SHARE over all families (Benjamini and Hochberg 1995), and if a failure stays at the
-    deciding look. One that shares more than SHARED of its failures with one that says more is told `within` that one,
-    so that no two that stand by themselves do. Of two, that says more of which the harm, times the share of scenes
-    under the conditions that fail, is larger: a rule that holds less and is mostly right, unless it holds much less.
+    deciding look. The intervals of its shares are then wider (`level_of_chosen`), as few failures confirm a family
+    only where they are more than usual. One that shares more than SHARED of its failures with one that says more is
+    told `within` that one, so that no two that stand by themselves do. Of two, that says more of which the harm, times
+    the share of scenes under the conditions that fail, is larger: a rule that holds less and is mostly right, unless it
+    holds much less.
     """
-    raw = [
-        _finding(k, item, [row for row in tested if row.family == k], memberships, severity)
-        for k, item in enumerate(held_out)
-    ]
-    named = significant(held_out)
+    rows = [_of_failures(item, [row for row in tested if row.family == k]) for k, item in enumerate(held_out)]
+    confirmed = {k for k in significant(held_out) if any(row.stays for row in rows[k])}
+    level = level_of_chosen(len(confirmed), len(held_out))
     judged = [
-        replace(finding, is_confirmed=k in named and finding.stays.count > 0) for k, finding in enumerate(raw)
+        _finding(k, item, rows[k], memberships, severity, level if k in confirmed else None)
+        for k, item in enumerate(held_out)
     ]
     ordered = sorted(judged, key=lambda finding: (not finding.is_confirmed, -finding.harm, finding.number))
     within = _told_with(
@@ -267,12 +269,19 @@ def significant(held_out: Sequence[HeldOut]) -> set[int]:
     return {int(k) for k in np.flatnonzero(named)}
 
 
-def covered(memberships: Memberships, chosen: set[int]) -> Proportion:
+def covered(memberships: Memberships, chosen: set[int], level: float = CONFIDENCE) -> Proportion:
     """The share of confident mistakes that belong to one of the chosen families; pictures are clusters."""
     return clustered_share(
         [sum(bool(numbers & chosen) for numbers in picture) for picture in memberships],
         [len(picture) for picture in memberships],
+        level,
     )
+
+
+def _of_failures(held_out: HeldOut, rows: Sequence[Tested]) -> list[Tested]:
+    """Those rows that are of the family's failures: an older audit has asked about others too."""
+    failing = {examined.scene for _, examined, _ in held_out.failures}
+    return [row for row in rows if row.scene in failing]
 
 
 def _finding(
@@ -281,30 +290,28 @@ def _finding(
     rows: Sequence[Tested],
     memberships: Memberships,
     severity: Mapping[str, float],
+    confirmed_at: float | None,
 ) -> Finding:
-    failing = {
-        examined.scene for _, examined, _ in held_out.failures
-    }  # an older audit has asked about others too
-    rows = [row for row in rows if row.scene in failing]
     stayed = [row for row in rows if row.stays]
     stays = Proportion(len(stayed), len(rows))
     holds, rate, interval = _how_often(held_out, len(memberships), stays)
+    failing, of, level = len(held_out.failures), len(held_out.inside), confirmed_at or CONFIDENCE
     return Finding(
         number=number,
         family=held_out.family,
         words=held_out.family.words,
         holds=holds,
         is_sought=held_out.sought is not None,
-        fails=Proportion(len(held_out.failures), len(held_out.inside)),
+        fails=Proportion(failing, of, clopper_pearson(failing, of, level)),
         stays=stays,
         rate=rate,
         rate_interval=interval,
         confidence=float(np.mean([row.confidence for row in stayed])) if stayed else 0.0,
         severity=severity.get(held_out.family.symptom.what, 1.0),
         p_value=held_out.p_value,
-        is_confirmed=False,
+        is_confirmed=confirmed_at is not None,
         survives=_survives(stayed),
-        covers=covered(memberships, {number}),
+        covers=covered(memberships, {number}, level),
         stayed=tuple(stayed),
     )
 
@@ -312,7 +319,8 @@ def _finding(
 def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Proportion, float, Interval]:
     """How often the conditions hold; how often a scene of the prior holds a failure that stays, and its interval.
 
-    The interval is the product of those of the factors, each so wide that all hold together at 95% (Bonferroni).
+    The interval is the product of those of the factors, each so wide that all hold together at 95% (Bonferroni). That
+    of few failures is wide enough for families which these have confirmed, too.
     """
     failing, sought = len(held_out.failures), held_out.sought
     if sought is None:
@@ -320,11 +328,14 @@ def _how_often(held_out: HeldOut, scenes: int, stays: Proportion) -> tuple[Propo
         holds, level = Proportion(len(held_out.inside), scenes), 0.975
     else:
         level = 1.0 - 0.05 / 3.0
-        holds, n = sought.holds(0.95), len((held_out.wider or held_out).inside)
+        holds, n = sought.holds(CONFIDENCE), len((held_out.wider or held_out).inside)
         factors = [sought.holds(level), Proportion(failing, n, clopper_pearson(failing, n, level))]
     factors.append(Proportion(stays.count, stays.of, clopper_pearson(stays.count, stays.of, level)))
     low, high = (float(np.prod([factor.interval[end] for factor in factors])) for end in (0, 1))
-    return holds, float(np.prod([factor.value for factor in factors])), Interval(low, high)
+    values = [factor.value for factor in factors]
+    if sought is not None:
+        values[0] = sought.value
+    return holds, float(np.prod(values)), Interval(low, high)
 
 
 def more_than_elsewhere(inside: Sequence[float], outside: Sequence[tuple[float, float]]) -> float:

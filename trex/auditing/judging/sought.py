@@ -25,6 +25,12 @@ class Sought:
     drawn: int
     is_full: bool  # drawing ended with the last member
 
+    @property
+    def value(self) -> float:
+        """How often the conditions hold; (k - 1) / (n - 1), which has no bias (Haldane 1945), if drawing ended so."""
+        n = len(self.members)
+        return (n - 1) / (self.drawn - 1) if self.is_full and n > 1 else n / max(1, self.drawn)
+
     def holds(self, level: float) -> Proportion:
         """How often the conditions hold in a random scene, with an interval of this level (`inverse_interval`)."""
         n = len(self.members)

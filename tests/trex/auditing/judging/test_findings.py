@@ -227,3 +227,50 @@ def test_a_rate_of_one_in_ten_thousand_takes_less_than_half_of_the_pictures_of_p
     assert np.median([high - low for low, high in plain]) > width
     alike = [rare_family(seed, ((1.0, MODES[0][1]),))[0] for seed in range(200)]
     assert sum(low <= RATE <= high for low, high in alike) < 184
+
+
+def stated_and_true(seed: int) -> list[tuple[Interval, Interval, float, float]]:
+    """Of one simulated audit's confirmed families: the intervals of the share that fails and of its rate, and both.
+
+    Ten families whose conditions 20 to 60 of 600 scenes meet; of three 3% to 10% of these fail, else 2% as elsewhere.
+    """
+    rng = np.random.default_rng(seed)
+    chances, n = np.exp(rng.uniform(np.log(0.03), np.log(0.1), 10)), rng.integers(20, 61, 10)
+    chances[3:] = 0.02
+    elsewhere = ((1, 1),) * 11 + ((0, 1),) * 539
+    held_out, rows = list[HeldOut](), list[Tested]()
+    for k in range(10):
+        failed = rng.random(n[k]) < chances[k]
+        failing = np.flatnonzero(failed).tolist()
+        failures = tuple((FACTS, Examined(scene, (), (), (), (), ()), [0]) for scene in failing)
+        held_out.append(HeldOut(BACK, tuple(failed.astype(float)), elsewhere, failures))
+        rows += [replace(asked_again(True, 0.95, family=k), scene=scene) for scene in failing]
+    found = findings(held_out, rows, [[] for _ in range(600)], {})
+    return [
+        (each.fails.interval, each.rate_interval, chance, chance * n[each.number] / 600)
+        for each in found
+        if each.is_confirmed and (chance := float(chances[each.number]))
+    ]
+
+
+def test_what_is_stated_of_confirmed_families_holds_although_their_failures_have_confirmed_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted bug: intervals of 95%, of which 15% and more miss the share, as few failures confirm one by luck."""
+
+    def missed(end: int) -> float:
+        rows = [row for seed in range(200) for row in stated_and_true(seed)]
+        assert len(rows) > 50
+        return float(np.mean([not row[end].low <= row[2 + end] <= row[end].high for row in rows]))
+
+    assert missed(0) < 0.05 and missed(1) < 0.05
+    monkeypatch.setattr("trex.auditing.judging.findings.level_of_chosen", lambda chosen, of: 0.95)
+    assert missed(0) > 0.1
+
+
+def test_how_often_conditions_hold_has_no_bias_where_drawing_ended_with_a_scene_that_meets_them() -> None:
+    """Planted bug: 20 of N, which is 5% too much in the mean."""
+    drawn = np.random.default_rng(0).geometric(0.01, (4000, FEW)).sum(axis=1)
+    values = [Sought(((0, SCENE),) * FEW, int(n), is_full=True).value for n in drawn]
+    assert np.mean(values) == pytest.approx(0.01, rel=0.015) != pytest.approx(np.mean(FEW / drawn), rel=0.015)
+    assert Sought(((0, SCENE),) * 3, 100, is_full=False).value == 0.03
