@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 mine = [row for row in rows.values if row.run == path.name]
                 print(
                     json.dumps(
-                        {"run": path.name, **figures(mine), **held(holds_of(folder, results.found), mine)}
+                        {"run": path.name, **figures(mine), **held(holds_of(folder, results, None), mine)}
                     )
                 )
         print(json.dumps({"run": "all", **figures(rows.values)}))

@@ -19,7 +19,8 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     Clopper and Pearson's interval with the effective number of examples (Korn and Graubard 1998, Survey Methodology
     24, 193-201), which the variance between clusters determines, with its degrees of freedom (see `_between`). If the
     share is 0 or 1 there is no visible variance, and (sum of sizes)^2 / (sum of squared sizes) examples count, which is
-    the number of clusters if they are of one size (Kish 1965, Survey Sampling).
+    the number of clusters if they are of one size (Kish 1965, Survey Sampling). An interval is never shorter than that:
+    where all but few examples are alike, the visible variance does not tell of clusters that differ as wholes.
     """
     from scipy.stats import beta
 
@@ -34,7 +35,13 @@ def clustered_interval(hits: Sequence[float], sizes: Sequence[int], level: float
     found = share * effective
     low = float(beta.ppf(tail, found, effective - found + 1)) if share > 0 else 0.0
     high = float(beta.ppf(1.0 - tail, found + 1, effective - found)) if share < 1 else 1.0
-    return Interval(low, high)
+    unseen = _unseen(n, tail)
+    return Interval(min(low, unseen), max(high, 1.0 - unseen))
+
+
+def _unseen(n: Floats, tail: float) -> float:
+    """One minus the share of clusters that no cluster shows with this probability."""
+    return float(tail ** (np.sum(n**2) / n.sum() ** 2))
 
 
 def clustered_share(hits: Sequence[int], sizes: Sequence[int], level: float = 0.95) -> Proportion:

@@ -1,7 +1,8 @@
 """A share at each of several doses: a band that holds at all of them at once, and where the share crosses one half.
 
-The independent units are the scenes. One scene gives one value in [0, 1] at a dose, the mean of its noise draws, and
-values at different doses, which come from the same scenes, may depend on each other in any way.
+The independent units are scenes, or starts from which a search has found several. One gives one value in [0, 1] at a
+dose, the mean of its noise draws and scenes. Values at different doses, which come from the same scenes, may depend on
+each other in any way.
 """
 
 from __future__ import annotations

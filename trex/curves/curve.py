@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -38,7 +38,8 @@ class Point:
     """One scene at one dose, over its noise draws: the share of draws with the event, and the target's mean confidence.
 
     `measured` is what the changed scene has of the quantity, `answer` the most probable one to the first draw, `truth`
-    that of the changed scene. `is_valid`: whether it keeps the prior's rules of distance and visibility.
+    that of the changed scene. `is_valid`: whether it keeps the prior's rules of distance and visibility; `is_found`:
+    whether it is the scene as it was found, unchanged.
     """
 
     measured: Number
@@ -47,18 +48,21 @@ class Point:
     answer: str
     truth: str
     is_valid: bool
+    is_found: bool = False
 
 
 @dataclass(frozen=True)
 class CurveScene:
     """A scene, the index of its misread object, and a point for each dose: None where it does not reach it.
 
-    A picture of a world of the user's own has no scene, and the index -1.
+    A picture of a world of the user's own has no scene, and the index -1. Scenes of one `start` are found by one chain,
+    or resemble each other; one without is independent of all others.
     """
 
     scene: AnyScene | None
     index: int
     points: tuple[Point | None, ...]
+    start: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +81,7 @@ class Curve:
     preset: str = ""
     family: int = 0  # 0: all hits
     range: tuple[Number, Number] | None = None
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
 
     @property
     def quantity(self) -> Quantity:
@@ -91,9 +95,33 @@ class Curve:
         return curve_name(self.over, self.family)
 
     @cached_property
-    def shares(self) -> list[list[float]]:
-        """At each dose, the share of each scene that reaches it."""
-        return [[point.share for point in row] for row in self.columns]
+    def tested(self) -> list[list[float]]:
+        """At each dose, for each start the mean share of its scenes that reach the dose by a change.
+
+        Scenes of one start are alike. One as it was found was chosen for what the model says to it, and tells nothing.
+        """
+        return [self.means_of_starts([k]) for k in range(len(self.doses))]
+
+    def means_of_starts(self, doses: Sequence[int]) -> list[float]:
+        """For each start with changed scenes at these doses, given by their places: the mean share of its scenes."""
+        means: dict[tuple[str, int], list[float]] = {}
+        for start, scene in zip(self.starts, self.scenes, strict=True):
+            shares = [p.share for k in doses if (p := scene.points[k]) is not None and not p.is_found]
+            if shares:
+                means.setdefault(start, []).append(sum(shares) / len(shares))
+        return [sum(each) / len(each) for each in means.values()]
+
+    @property
+    def starts(self) -> list[tuple[str, int]]:
+        """What tells the start of each scene from others."""
+        return [
+            ("alone", k) if row.start is None else ("start", row.start) for k, row in enumerate(self.scenes)
+        ]
+
+    @property
+    def n_starts(self) -> int:
+        """How many independent starts the scenes are of."""
+        return len(set(self.starts))
 
     @property
     def columns(self) -> list[list[Point]]:
@@ -104,12 +132,12 @@ class Curve:
     @property
     def counts(self) -> list[int]:
         """How many scenes reach each dose."""
-        return [len(column) for column in self.shares]
+        return [len(column) for column in self.columns]
 
     @property
     def means(self) -> list[float | None]:
         """The mean share of the scenes at each dose; None where there is none."""
-        return [sum(column) / len(column) if column else None for column in self.shares]
+        return [sum(p.share for p in row) / len(row) if row else None for row in self.columns]
 
     @property
     def confidences(self) -> list[float | None]:
@@ -118,19 +146,23 @@ class Curve:
 
     @cached_property
     def band(self) -> list[Interval]:
-        """The intervals of the mean share at each dose, all of which hold together at 95%."""
-        return simultaneous_band(self.sums, self.counts)
+        """The intervals of the mean share at each dose, all of which hold together at 95%; a start counts once."""
+        return simultaneous_band([sum(each) for each in self.tested], [len(each) for each in self.tested])
 
     @cached_property
     def threshold(self) -> Threshold:
         """Where the mean share crosses one half, at 95%; nothing for a quantity whose doses have no order."""
         if not self.quantity.is_ordered:
             return Threshold(0, 0, None, None, None)
-        return threshold_of(self.doses, self.sums, self.counts)
+        tested = [self.tested[k] for k in self.asked]
+        return threshold_of(
+            [self.doses[k] for k in self.asked], list(map(sum, tested)), list(map(len, tested))
+        )
 
     @property
-    def sums(self) -> list[float]:
-        return [float(sum(column)) for column in self.shares]
+    def asked(self) -> list[int]:
+        """The places of the doses that tell of a change: all but those at which each scene is as it was found."""
+        return [k for k, row in enumerate(self.columns) if not row or self.tested[k]]
 
     @property
     def headline(self) -> str:
@@ -174,11 +206,14 @@ def _headline(curve: Curve) -> str:
     if not quantity.is_ordered:
         return _noise_headline(curve)
     if side := found.side_throughout:
-        ends = f"from {quantity.shown(curve.doses[0])} to {quantity.at(curve.doses[-1])}"
+        first, last = (curve.doses[curve.asked[end]] for end in (0, -1))
+        ends = f"from {quantity.shown(first)} to {quantity.at(last)}"
         return f"{capitalized(_state(curve, side))} at every dose, {ends}."
     if found.up_to is not None and found.since is not None:
         return _between_both(curve, found.up_to, found.since)
-    few = f"{counted(len(curve.scenes), 'scene')} {'is' if len(curve.scenes) == 1 else 'are'} too few"
+    n = len(curve.scenes)
+    of = "" if curve.n_starts == n else f" from {counted(curve.n_starts, 'start')}"
+    few = f"{counted(n, 'scene')}{of} {'is' if n == 1 else 'are'} too few"
     at = "" if found.value is None else quantity.shown(found.value)
     near = at and f" That changes near {at}, but {few} for an interval."
     if found.since is not None:
@@ -239,9 +274,14 @@ def _caveats(curve: Curve) -> list[str]:
             f"{outside} of {sum(curve.counts)} changed scenes {breaks} the prior's rules of distance or visibility."
         )
     if curve.draws > 1:
+        found.append(f"Each point is the mean of {curve.draws} draws of the render noise.")
+    if any(point.is_found for row in curve.columns for point in row):
         found.append(
-            f"Each point is the mean of {curve.draws} draws of the render noise; scenes count as independent."
+            "Intervals leave scenes out as they were found: these were chosen for what the model says."
         )
+    if curve.n_starts < n:
+        starts = counted(curve.n_starts, "start")
+        found.append(f"The {n} scenes come from {starts}; in intervals, those of one start count as one.")
     return found
 
 
@@ -254,9 +294,7 @@ def _state(curve: Curve, side: int, *, again: bool = False) -> str:
 
 def _noise_headline(curve: Curve) -> str:
     """The mean share over the seeds that are not the scene's own."""
-    fresh = [k for k, dose in enumerate(curve.doses) if dose > 0]
-    rows = [[p.share for k in fresh if (p := scene.points[k]) is not None] for scene in curve.scenes]
-    means = [sum(row) / len(row) for row in rows if row]
+    means = curve.means_of_starts([k for k, dose in enumerate(curve.doses) if dose > 0])
     if not means:
         return "No new render noise was drawn."
     low, high = clopper_pearson(min(sum(means), len(means)), len(means))

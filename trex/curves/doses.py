@@ -20,7 +20,7 @@ from trex.foundation.errors import InputError, unknown
 from trex.scenes.camera import POSITION, project
 from trex.scenes.edits import leave_out
 from trex.scenes.graph import gap
-from trex.scenes.noise import fresh_draws
+from trex.scenes.noise import seeded_draws
 from trex.scenes.prior import MAX_OBJECTS, draw_object
 from trex.scenes.properties import RADIUS
 from trex.scenes.scene import scene_id
@@ -28,6 +28,7 @@ from trex.scenes.validity import is_valid
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
+SEED = 0  # of the noise draws: whether hits stay found is judged by others
 ADDITIONS = 300  # draws of an object that is added before there is no place for one
 Make = Callable[[Subject, Sequence[float], Vocabulary], list[Dosed | None]]
 
@@ -168,8 +169,8 @@ def _with_another(rng: np.random.Generator, subject: Subject, vocabulary: Vocabu
 
 
 def _noise(subject: Subject, doses: Sequence[float], vocabulary: Vocabulary) -> list[Dosed | None]:
-    """Seed 0 is the scene's own; the others are fresh."""
-    draws = (subject.scene, *fresh_draws(subject.scene, int(max(doses, default=0.0))))
+    """Seed 0 is the scene's own; by the others no hit was chosen."""
+    draws = (subject.scene, *seeded_draws(subject.scene, int(max(doses, default=0.0)), SEED))
     return [Dosed(draws[int(dose)], subject.misread, dose) for dose in doses]
 
 

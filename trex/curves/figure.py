@@ -18,22 +18,27 @@ BAND, LINE, THRESHOLD = COLORS[0], COLORS[0], COLORS[1]
 
 
 def figure(curve: Curve) -> str:
-    """The curve in the page's font and colors; doses that no scene reaches are left out."""
+    """The curve in the page's font and colors; doses that no scene reaches are left out.
+
+    There is no band where all scenes are as they were found.
+    """
     reached = [k for k, n in enumerate(curve.counts) if n]
     doses = np.array(curve.doses)[reached]
     means = np.array([mean for mean in curve.means if mean is not None])
-    low, high = (np.array([interval[end] for interval in curve.band])[reached] for end in (0, 1))
+    tested = [k for k in reached if curve.tested[k]]
+    low, high = (np.array([curve.band[k][end] for k in tested]) for end in (0, 1))
+    at = np.array(curve.doses)[tested]
     with styled():
         drawn, axes = axes_of(curve.quantity.axis, SHARES[curve.event])
         drawn.set_size_inches(WIDTH_IN, HEIGHT_IN)
         drawn.subplots_adjust(left=0.19, bottom=0.22)
         axes.axhline(HALF, color=INK, linewidth=0.8, linestyle=":")
         if curve.quantity.is_ordered:
-            axes.fill_between(doses, low, high, color=BAND, alpha=0.22, linewidth=0)
+            axes.fill_between(at, low, high, color=BAND, alpha=0.22, linewidth=0)
             axes.plot(doses, means, "-", color=LINE, linewidth=1.6)
             _mark_threshold(curve, axes)
         else:
-            axes.vlines(doses, low, high, color=BAND, alpha=0.4, linewidth=3)
+            axes.vlines(at, low, high, color=BAND, alpha=0.4, linewidth=3)
         axes.plot(doses, means, "o", color=LINE, markersize=4)
         axes.set_ylim(-0.04, 1.04)
         axes.yaxis.set_major_formatter("{x:.0%}")

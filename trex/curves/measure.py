@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trex.curves.curve import Curve, CurveScene, Point
-from trex.curves.doses import quantity_named
+from trex.curves.doses import SEED, quantity_named
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.shown import ShownCurve
@@ -22,17 +22,21 @@ from trex.query.target import leaves_answer_open
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, check_scenes
 from trex.runs.open_world import open_world
-from trex.scenes.noise import fresh_draws
+from trex.scenes.noise import seeded_draws
 from trex.scenes.questions.truth import is_wrong, true_answer
-from trex.scenes.scene import Scene
+from trex.scenes.scene import Scene, scene_id
 from trex.scenes.validity import is_valid
 from trex.search.hit import Hit
 
 
 def measured(
-    scores: SceneScores, subjects: Sequence[Subject], wanted: Curve, progress: Progress = silent
+    scores: SceneScores,
+    subjects: Sequence[Subject],
+    wanted: Curve,
+    progress: Progress = silent,
+    starts: Sequence[int] | None = None,
 ) -> Curve:
-    """The curve `wanted`, which has no scenes, with these, wherever they come from.
+    """The curve `wanted`, which has no scenes, with these, wherever they come from; `starts` tells which are alike.
 
     All scenes are changed first. Then every picture is rendered, or read from the cache of the run's explanations, and
     scored as the run scores its draws.
@@ -45,14 +49,20 @@ def measured(
     draws = [_draws(dosed.scene, wanted.draws) for row in rows for dosed in row if dosed is not None]
     scored = iter(_scored(scores, [draw for each in draws for draw in each], progress))
 
-    def point(dosed: Dosed | None) -> Point | None:
+    def point(subject: Subject, dosed: Dosed | None) -> Point | None:
         if dosed is None:
             return None
-        return _point(scores, dosed, wanted, [next(scored) for _ in range(wanted.draws)])
+        made = _point(scores, dosed, wanted, [next(scored) for _ in range(wanted.draws)])
+        return made and replace(made, is_found=dosed.scene == subject.scene)
 
     scenes = (
-        CurveScene(subject.scene, subject.misread, tuple(map(point, row)))
-        for subject, row in zip(subjects, rows, strict=True)
+        CurveScene(
+            subject.scene,
+            subject.misread,
+            tuple(point(subject, dosed) for dosed in row),
+            None if starts is None else starts[k],
+        )
+        for k, (subject, row) in enumerate(zip(subjects, rows, strict=True))
     )
     return replace(wanted, scenes=tuple(scenes))
 
@@ -66,7 +76,8 @@ def curve_of_run(
     misread object is known. RunError if the run has no hits, or if its model or renderer has changed.
     """
     doses = quantity_named(options.over).chosen(options.doses, options.at)
-    pairs = misread_objects(folder, _hits(folder, options), options)
+    hits, starts = _hits(folder, options)
+    pairs = misread_objects(folder, hits, options)
     wanted = ShownCurve(
         options.over,
         doses,
@@ -76,7 +87,10 @@ def curve_of_run(
         folder.manifest.query.render.preset,
         options.family or 0,
     )
-    return kept_curve(folder, [subject for _, subject in pairs], wanted, progress, processes)
+    subjects = [subject for _, subject in pairs]
+    return kept_curve(
+        folder, subjects, wanted, progress, processes, [starts[scene_id(scene)] for scene, _ in subjects]
+    )
 
 
 def kept_curve(
@@ -85,10 +99,12 @@ def kept_curve(
     wanted: Curve,
     progress: Progress,
     processes: int | None = None,
+    starts: Sequence[int] | None = None,
 ) -> Curve:
     """The curve `wanted`, which has no scenes, with these, kept in a run's folder that is open for writing.
 
-    They may be hits or any other scenes of the run's world, such as fresh members of a family. A curve of the same
+    They may be hits, of which `starts` tells which are alike, or any other scenes of the run's world, such as fresh
+    members of a family. A curve of the same
     scenes that is there is not made again. RunError if the run's model or renderer has changed.
     """
     known = read_curve(folder, wanted.name)
@@ -96,16 +112,19 @@ def kept_curve(
         return known
     check_free(folder.path)
     with open_world(folder, processes) as world:
-        curve = measured(open_scores(world, folder, lambda _: None), subjects, wanted, progress)
+        curve = measured(open_scores(world, folder, lambda _: None), subjects, wanted, progress, starts)
     write_curve(folder, curve)
     return curve
 
 
-def _hits(folder: RunFolder, options: CurveOptions) -> list[Hit]:
-    """The hits, most confident first; of one family if that is wanted."""
+def _hits(folder: RunFolder, options: CurveOptions) -> tuple[list[Hit], dict[str, int]]:
+    """The hits, most confident first, of one family if that is wanted; and for each scene, by its id, its start."""
     check_scenes(folder)
     results = explained_results(folder, run_draws(folder))
     hits = list(results.found)
+    starts = {
+        scene_id(hit.record.scene): start for hit, start in zip(hits, results.families.clusters, strict=True)
+    }
     if options.family is not None:
         families = results.families.known
         if options.family > len(families):
@@ -115,7 +134,7 @@ def _hits(folder: RunFolder, options: CurveOptions) -> list[Hit]:
     hits = [hit for hit in hits if hit.record.picture]
     if not hits:
         raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
-    return hits[: options.scenes]
+    return hits[: options.scenes], starts
 
 
 def _is_torn(folder: RunFolder) -> bool:
@@ -131,8 +150,8 @@ def _asks_the_same(known: Curve, wanted: Curve, subjects: Sequence[Subject]) -> 
 
 
 def _draws(scene: Scene, n: int) -> tuple[Scene, ...]:
-    """The scene, and n - 1 copies with fresh noise seeds, which follow from its own."""
-    return (scene, *fresh_draws(scene, n - 1))
+    """The scene, and n - 1 copies with noise seeds that follow from its own, and by which no hit was chosen."""
+    return (scene, *seeded_draws(scene, n - 1, SEED))
 
 
 def _scored(scores: SceneScores, scenes: Sequence[Scene], progress: Progress) -> list[Scored]:

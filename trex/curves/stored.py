@@ -31,7 +31,10 @@ def file_name(name: str) -> str:
 
 
 def read_curve(folder: RunFolder, name: str) -> Curve | None:
-    """The curve of this name, None if there is none; RunError if it is damaged."""
+    """The curve of this name, None if there is none; RunError if it is damaged.
+
+    One of format 1, which does not tell what is a scene as it was found, nor starts, is none: it is to be made again.
+    """
     return _read(folder, folder.path / FOLDER / file_name(name))
 
 
@@ -47,7 +50,8 @@ def _read(folder: RunFolder, path: Path) -> Curve | None:
         if file_name(found.name) != path.name:
             raise ValueError(f"it is curve {found.name!r:.60}")
 
-    return CODEC.read(path, _remedy(folder, path.stem), check, inside=folder.path)
+    found = CODEC.read(path, _remedy(folder, path.stem), check, inside=folder.path)
+    return None if found is None or found.format == 1 else found
 
 
 def _remedy(folder: RunFolder, stem: str) -> str:

@@ -9,6 +9,7 @@ from trex.foundation.words import between, whole_percent
 from trex.pages.table import Column, Table
 
 NOT_REACHED = "–"
+AS_FOUND = "as found"
 
 
 def dose_table(curve: Curve) -> Table[int]:
@@ -51,6 +52,8 @@ def text(curve: Curve) -> str:
 
 def _interval(curve: Curve, k: int) -> str:
     low, high = map(whole_percent, curve.band[k])
+    if curve.counts[k] and not curve.tested[k]:
+        return AS_FOUND
     return between(low, high) if curve.counts[k] else NOT_REACHED
 
 

@@ -46,7 +46,8 @@ def value_curve(
         numbers = {spec.name: spec for spec in kind.functions.specs if not spec.entries}
         if options.over not in numbers:
             raise unknown("quantity", options.over, list(numbers))
-        found = read_results(folder.manifest, run_draws(folder)).found[: options.scenes]
+        results = read_results(folder.manifest, run_draws(folder))
+        found = list(zip(results.found, results.families.clusters, strict=True))[: options.scenes]
         if not found:
             raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
         curve = _measured(world, kind, numbers[options.over], found, options, progress)
@@ -58,16 +59,17 @@ def _measured(
     world: OpenWorld,
     kind: OwnVectors,
     spec: Spec,
-    found: Sequence[Hit],
+    found: Sequence[tuple[Hit, int]],
     options: CurveOptions,
     progress: Progress,
 ) -> Curve:
+    """The curve of hits, each with its start."""
     doses = _doses(spec, options)
     is_torn = leaves_answer_open(world.plan.query.target, world.plan.question, world.plan.bound.labels)
-    event: Event = "level set" if is_torn or not any(hit.is_wrong for hit in found) else "wrong"
+    event: Event = "level set" if is_torn or not any(hit.is_wrong for hit, _ in found) else "wrong"
     place, target, labels = kind.functions.specs.index(spec), world.plan.target, world.plan.bound.labels
     scenes = []
-    for number, hit in enumerate(found):
+    for number, (hit, start) in enumerate(found):
         progress("hits changed", number, len(found))
         changed = [hit.record.z.copy() for _ in doses]
         for z, dose in zip(changed, doses, strict=True):
@@ -78,8 +80,9 @@ def _measured(
             truth, is_wrong = kind.judge(hit.manifest.resolved, z, answer)
             is_event = is_wrong if event == "wrong" else target.is_hit(scored.log_probs)
             sure = target.confidence(scored.log_probs)
-            points.append(Point(dose, float(bool(is_event)), sure, answer, truth or "", True))
-        scenes.append(CurveScene(None, -1, tuple(points)))
+            is_found = bool(np.array_equal(z, hit.record.z))
+            points.append(Point(dose, float(bool(is_event)), sure, answer, truth or "", True, is_found))
+        scenes.append(CurveScene(None, -1, tuple(points), start))
     progress("hits changed", len(found), len(found))
     return ShownCurve(spec.name, doses, tuple(scenes), event, range=(spec.low, spec.high))
 

@@ -21,7 +21,6 @@ from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
-from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.search.results_json import to_json
 from trex.trials.holds import holds_of
@@ -84,7 +83,7 @@ class Outcome:
 def conclude_run(folder: RunFolder, records: Sequence[Record], *, reloads: bool = False) -> Outcome:
     """Write the results and the report of the draws so far; with `reloads`, the report reloads itself."""
     results = explained_results(folder, records)
-    holds = holds_of(folder, results.found[:MAX_LARGE])
+    holds = holds_of(folder, results)
     first = first_screen(
         folder.manifest, results, folder.path, holds, read_traces(folder), read_explanations(folder)
     )

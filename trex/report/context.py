@@ -39,7 +39,6 @@ from trex.runs.sessions import SearchSession, read_sessions
 from trex.scenes.scene import scene_id
 from trex.search.hit import Hit
 from trex.search.judging.headline import how_often_words
-from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.accuracy import check_words
 from trex.trials.confirmation import Confirmation, EnlargedLook, larger_looks, read_confirmations
@@ -172,7 +171,7 @@ class ReportContext:
     @cached_property
     def holds(self) -> Holds:
         """How far the finding holds, of the scenes that the page shows first."""
-        return holds_of(self.folder, self.results.found[:MAX_LARGE])
+        return holds_of(self.folder, self.results)
 
     @cached_property
     def traces(self) -> Traces:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -28,8 +28,9 @@ from trex.scenes.noise import fresh_draws, with_seed
 from trex.scenes.scene import Scene
 from trex.scenes.views import other_views
 from trex.search.hit import Hit
-from trex.search.render_speed import LARGE, NOISE, VIEWS
-from trex.trials.confirmation import read_confirmation, stay
+from trex.search.render_speed import LARGE, MAX_LARGE, NOISE, VIEWS
+from trex.search.results import Results
+from trex.trials.confirmation import read_confirmation
 from trex.worlds.latents import SCENES, Latent
 from trex.worlds.looks import deciding_scorer
 from trex.worlds.world import OpenWorld
@@ -80,8 +81,8 @@ class Holds:
 
     `noise`: of pictures under new render noise, those that stay in the level set. `reference`: of the scenes, those
     that stay there at preset `reference`. `views_in_set`: of pictures from other viewpoints, those that stay;
-    `views_wrong`: of those of scenes that were answered wrongly, those that still are. Intervals take a scene's
-    pictures as a cluster.
+    `views_wrong`: of those of scenes that were answered wrongly, those that still are. Intervals take the
+    pictures of a start as a cluster: scenes that one chain found are alike.
     """
 
     noise: Proportion | None = None
@@ -164,26 +165,35 @@ def read_held(folder: RunFolder) -> HeldScenes | None:
     return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
 
 
-def holds_of(folder: RunFolder, hits: Sequence[Hit]) -> Holds:
-    """How far the finding of these hits of a run holds, as far as it was measured."""
-    pictures = {hit.record.picture for hit in hits}
+def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) -> Holds:
+    """How far the finding of a run's most confident hits holds, as far as it was measured; None: of all."""
+    starts = {
+        hit.record.picture: start
+        for hit, start in zip(results.found[:most], results.families.clusters[:most], strict=True)
+    }
     held = read_held(folder)
-    scenes = [scene for scene in held.scenes if scene.picture in pictures] if held else []
-    wrong = [scene for scene in scenes if scene.was_wrong]
+    scenes = [scene for scene in held.scenes if scene.picture in starts] if held else []
     large = read_confirmation(folder, LARGE)
-    confirmed = [scene for scene in large.scenes if scene.before.picture in pictures] if large else []
+    confirmed = [scene for scene in large.scenes if scene.before.picture in starts] if large else []
+
+    def share(rows: Iterable[tuple[str, Sequence[bool]]]) -> Proportion | None:
+        """The share of True among pictures, of which those of a start are alike; None if there are no pictures."""
+        pictures: dict[Hashable, list[bool]] = {}
+        for picture, row in rows:
+            pictures.setdefault(starts[picture], []).extend(row)
+        found = clustered_share(list(map(sum, pictures.values())), list(map(len, pictures.values())))
+        return found if found.of else None
+
     return Holds(
-        noise=_share([[again.is_hit for again in scene.noise] for scene in scenes]),
-        reference=stay(confirmed) if confirmed else None,
-        views_wrong=_share([[again.is_wrong is True for again in scene.views] for scene in wrong]),
-        views_in_set=_share([[again.is_hit for again in scene.views] for scene in scenes]),
+        noise=share((scene.picture, [again.is_hit for again in scene.noise]) for scene in scenes),
+        reference=share((scene.before.picture, [scene.after.is_hit]) for scene in confirmed),
+        views_wrong=share(
+            (scene.picture, [again.is_wrong is True for again in scene.views])
+            for scene in scenes
+            if scene.was_wrong
+        ),
+        views_in_set=share((scene.picture, [again.is_hit for again in scene.views]) for scene in scenes),
     )
-
-
-def _share(rows: Sequence[Sequence[bool]]) -> Proportion | None:
-    """The share of True, the pictures of a scene being alike; None if there are no pictures."""
-    found = clustered_share([sum(row) for row in rows], [len(row) for row in rows])
-    return found if found.of else None
 
 
 def _words(share: Proportion) -> str:

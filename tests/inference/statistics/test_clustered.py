@@ -31,10 +31,31 @@ def test_few_clusters_are_covered(n_clusters: int) -> None:
     assert stats.binom.cdf(coverage(n_clusters), REPEATS, 0.95) > ALPHA
 
 
-def test_without_degrees_of_freedom_three_clusters_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the variance between three clusters is taken as known."""
+def test_without_degrees_of_freedom_eight_clusters_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the variance between eight clusters is taken as known."""
     monkeypatch.setattr(stats.t, "ppf", lambda q, df: stats.norm.ppf(q))
-    assert stats.binom.cdf(coverage(3), REPEATS, 0.95) < ALPHA
+    assert stats.binom.cdf(coverage(8, 100), REPEATS, 0.95) < ALPHA
+
+
+def rare_coverage(n_clusters: int, whole: float, stray: float, size: int = 12) -> int:
+    """How many intervals hold the share of hits where all of few clusters hit, and of the others few examples."""
+    rng, covered, share = np.random.default_rng(25), 0, whole + (1.0 - whole) * stray
+    for _ in range(REPEATS):
+        hits = np.where(rng.random(n_clusters) < whole, size, rng.binomial(size, stray, n_clusters))
+        low, high = clustered_interval(hits.tolist(), [size] * n_clusters)
+        covered += low <= share <= high
+    return covered
+
+
+@pytest.mark.parametrize("n_clusters", [8, 20])
+def test_a_hit_more_makes_no_interval_shorter(n_clusters: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a single hit showed how little clusters vary, and those that hit as wholes, not yet seen, were
+    forgotten: 10% to 38% of intervals missed the share."""
+    none, one = (clustered_interval([k, *[0] * 7], [20] * 8) for k in (0, 1))
+    assert none.high <= one.high
+    assert stats.binom.cdf(rare_coverage(n_clusters, 0.1, 0.05), REPEATS, 0.95) > ALPHA
+    monkeypatch.setattr(clustered, "_unseen", lambda n, tail: 1.0)
+    assert stats.binom.cdf(rare_coverage(n_clusters, 0.1, 0.05), REPEATS, 0.95) < ALPHA
 
 
 UNEQUAL = ([60] + [1] * 10, [60] + [4] * 10, [30] * 3 + [3] * 20, [40, 6, 4, 3, 3, 2, 1, 1])
@@ -74,7 +95,6 @@ def test_one_freedom_less_than_clusters_is_too_many_if_one_has_most(monkeypatch:
 
     monkeypatch.setattr(clustered, "_between", equal)
     for sizes in UNEQUAL[:2]:
-        assert stats.binom.cdf(unequal_coverage(sizes), REPEATS, 0.95) < ALPHA
         assert stats.binom.sf(false_claims(sizes) - 1, REPEATS, 0.025) < ALPHA
 
 

@@ -15,6 +15,7 @@ import trex as trex_api
 from tests.running.command_line import refused, trex
 from tests.running.runs import rendered_scenes, run, without_reports
 from trex.curves.curve import Curve
+from trex.curves.doses import SEED
 from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.shown import ShownCurve
@@ -25,7 +26,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.runs import folder as run_folder
 from trex.runs.folder import open_run
 from trex.scenes.misreading import Misreading
-from trex.scenes.noise import fresh_draws
+from trex.scenes.noise import seeded_draws
 from trex.scenes.scene import scene_id
 from trex.trials.lines import Lines
 
@@ -124,7 +125,7 @@ def test_noise_draws_are_the_scenes_own_and_fresh_ones(searched: Path, tmp_path:
         scenes = rendered_scenes(patch)
         trex_api.curve(path, over="light", at=(0.2,), object=(0,), draws=3, progress=False)
     own = scenes[0]
-    assert scenes == [own, *fresh_draws(own, 2)]
+    assert scenes == [own, *seeded_draws(own, 2, SEED)]
 
 
 def test_python_gives_the_curve_and_takes_a_run(made: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from trex.curves.curve import Curve, CurveScene, Event, Point
 from trex.curves.figure import figure
 from trex.curves.tables import dose_table, scene_table
+from trex.foundation.words import between, whole_percent
+from trex.inference.statistics.proportion import clopper_pearson
 from trex.scenes.scene import Nuisances, Scene, SceneObject
 
 SCENE = Scene((SceneObject("cube", "small", "red", "metal", 0.0, 0.0, 0.0),), Nuisances())
@@ -91,10 +95,82 @@ def test_left_out_and_outside_scenes_are_counted() -> None:
         "scenes.",
         "1 of 6 changed scenes is left out, as it cannot reach its dose.",
         "1 of 5 changed scenes breaks the prior's rules of distance or visibility.",
-        "Each point is the mean of 2 draws of the render noise; scenes count as independent.",
+        "Each point is the mean of 2 draws of the render noise.",
     )
     assert dose_table(shown).text()[2].split() == ["0.10", "2", "0%", "0–89%", "0.50", "1"]
     assert [line.split() for line in scene_table(shown).text()[1:3]] == [
         ["1", "0.50", "0.50"],
         ["2", "0.50", "–"],
     ]
+
+
+def alike(rng: np.random.Generator, starts: Sequence[int], truth: Sequence[float]) -> Curve:
+    """A scene for each entry, whose chance of being wrong at a dose lies around the truth as that of its start does."""
+    off = rng.choice([-0.45, 0.45], max(starts) + 1)
+    doses = tuple(float(k) for k in range(len(truth)))
+    scenes = []
+    for start in starts:
+        shares = [float(np.clip(true + off[start], 0.0, 1.0)) for true in truth]
+        points = (Point(d, s, 0.5, "1", "0", True) for d, s in zip(doses, shares, strict=True))
+        scenes.append(CurveScene(SCENE, 0, tuple(points), start))
+    return Curve("objects", doses, tuple(scenes))
+
+
+def test_scenes_of_one_start_count_once_in_band_and_threshold() -> None:
+    """Twelve scenes of three starts that are alike, wrong in half of all. Planted bug: each scene counted."""
+    rng, starts, truth = np.random.default_rng(3), [0] * 6 + [1] * 3 + [2] * 3, (0.5, 0.5)
+    curves = [alike(rng, starts, truth) for _ in range(200)]
+    alone = [replace(made, scenes=tuple(replace(row, start=None) for row in made.scenes)) for made in curves]
+
+    def holds(made: Curve) -> bool:
+        return all(low <= 0.5 <= high for low, high in made.band)
+
+    assert np.mean([holds(made) for made in curves]) > 0.99 and np.mean([holds(made) for made in alone]) < 0.8
+    assert not any(made.threshold.side_throughout for made in curves)
+    assert np.mean([bool(made.threshold.side_throughout) for made in alone]) > 0.1
+    shown = curves[0]
+    assert "but 12 scenes from 3 starts are too few" in shown.headline
+    assert (
+        shown.details[-1]
+        == "The 12 scenes come from 3 starts; in intervals, those of one start count as one."
+    )
+    noise = replace(shown, over="noise", doses=(0.0, 1.0))
+    assert noise.headline.endswith(f"(95% CI {noise_interval(noise.means_of_starts([1]))}).")
+
+
+def noise_interval(means: Sequence[float]) -> str:
+    low, high = clopper_pearson(sum(means), len(means))
+    return between(whole_percent(low), whole_percent(high))
+
+
+def test_a_scene_as_it_was_found_shows_no_threshold() -> None:
+    """Hits are wrong where they were found, and after any move with one chance in ten, however far. Planted bug: the
+    scene as it was found is a dose like others, and the model is right from the first move on."""
+    doses = (0.0, 0.05, 0.1, 0.2)
+    rng, claimed, before = np.random.default_rng(5), 0, 0
+    for _ in range(100):
+        scenes = []
+        for _ in range(12):
+            shares = [1.0, *(float(rng.random() < 0.1) for _ in doses[1:])]
+            points = [
+                Point(d, s, 0.5, "1", "0", True, is_found=not d) for d, s in zip(doses, shares, strict=True)
+            ]
+            scenes.append(CurveScene(SCENE, 0, tuple(points)))
+        made = Curve("distance", doses, tuple(scenes))
+        told = [
+            replace(row, points=tuple(replace(p, is_found=False) for p in row.points if p)) for row in scenes
+        ]
+        claimed += made.threshold.is_crossed
+        before += replace(made, scenes=tuple(told)).threshold.is_crossed
+    assert claimed == 0 and before > 50
+    assert dose_table(made).text()[1].split()[3:5] == ["as", "found"] and figure(made).startswith(
+        "<svg viewBox"
+    )
+    sides = made.threshold.side_throughout
+    assert (
+        made.headline == "The model is right at every dose, from 0.05 to 0.20 units farther away."
+        or not sides
+    )
+    assert made.details[-1].startswith("Intervals leave scenes out as they were found")
+    only = Curve("distance", (0.0,), tuple(replace(row, points=row.points[:1]) for row in scenes))
+    assert only.headline.startswith("The model is wrong at every dose measured, but 12 scenes are too few")

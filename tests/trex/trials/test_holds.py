@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from trex.scenes.noise import noise_draws
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.search.hit import Hit
+from trex.search.results import Results
 from trex.trials import holds
 from trex.trials.holds import (
     CODEC,
@@ -117,7 +120,7 @@ def test_the_shares_are_those_of_the_hits_asked_for_and_whole_runs_say_them(
     """A family is a part of the hits."""
     hits = searched.results.found[:4]
     measure_holds(folder, hits, silent)
-    every, two = holds_of(folder, hits), holds_of(folder, hits[:2])
+    every, two = holds_of(folder, of(hits)), holds_of(folder, of(hits), 2)
     held = read_held(folder)
     assert held is not None and every.noise and every.views_in_set and two.views_in_set
     assert (every.noise.of, every.views_in_set.of, two.views_in_set.of) == (4 * NOISE, 4 * VIEWS, 2 * VIEWS)
@@ -126,14 +129,20 @@ def test_the_shares_are_those_of_the_hits_asked_for_and_whole_runs_say_them(
         assert scene.picture == hit.record.picture
         wrong = hit.is_wrong
         assert scene.was_wrong is wrong and all(view.is_wrong is not None for view in scene.views)
-    assert holds_of(folder, ()) == Holds() and Holds().sentence() == ""
+    assert holds_of(folder, of(())) == Holds() and Holds().sentence() == ""
     folder.__exit__(None, None, None)
     again = renew_report(searched.folder)
     with open_run(searched.folder, for_writing=False) as again_open:
-        known = holds_of(again_open, again.results.found[:8])
+        known = holds_of(again_open, again.results)
     assert again.first.how_far == known.sentence() != ""
     assert known.sentence() in str(again) and known.sentence() in again.report.read_text()
     assert json.loads((searched.folder / "findings.json").read_text())["holds"] == known.document()
+
+
+def of(hits: Sequence[Hit], starts: Sequence[int] | None = None) -> Results:
+    """Results with these hits, each of its own start if none are given."""
+    families = SimpleNamespace(clusters=tuple(range(len(hits)) if starts is None else starts))
+    return cast(Results, SimpleNamespace(found=tuple(hits), families=families))
 
 
 def made(rows: Sequence[Sequence[bool]], *, was_wrong: bool | None = True) -> HeldScenes:
@@ -145,12 +154,13 @@ def made(rows: Sequence[Sequence[bool]], *, was_wrong: bool | None = True) -> He
     return HeldScenes("r", "m", tuple(scenes))
 
 
-def shares(folder: RunFolder, hits: Sequence[Hit], held: HeldScenes) -> Holds:
+def shares(
+    folder: RunFolder, hits: Sequence[Hit], held: HeldScenes, starts: Sequence[int] | None = None
+) -> Holds:
     (folder.path / FILE).write_text(CODEC.text(held))
     pictures = [scene.picture for scene in held.scenes]
-    return holds_of(
-        folder, [replace(hits[0], record=replace(hits[0].record, picture=name)) for name in pictures]
-    )
+    mine = [replace(hits[0], record=replace(hits[0].record, picture=name)) for name in pictures]
+    return holds_of(folder, of(mine, starts))
 
 
 def test_pictures_of_a_scene_are_alike(searched: Outcome, folder: RunFolder) -> None:
@@ -166,6 +176,21 @@ def test_pictures_of_a_scene_are_alike(searched: Outcome, folder: RunFolder) -> 
         low, high = clopper_pearson(found.views_in_set.count, 80)
         plain += low <= rate <= high
     assert inside >= 0.9 * repeats and plain < 0.75 * repeats
+
+
+def test_scenes_of_one_start_are_alike(searched: Outcome, folder: RunFolder) -> None:
+    """Eight scenes of three starts. Planted bug: an interval that counts scenes misses the truth too often."""
+    rng, starts, repeats, rate = np.random.default_rng(6), [0] * 6 + [1, 2], 120, 0.5
+    inside = alone = 0
+    for _ in range(repeats):
+        chance = rng.beta(0.5, 0.5, 3)[starts]
+        held = made((rng.random((8, 10)) < chance[:, None]).tolist())
+        for counted, each in ((True, starts), (False, None)):
+            share = shares(folder, searched.results.found, held, each).views_in_set
+            assert share is not None
+            inside += counted and share.interval.low <= rate <= share.interval.high
+            alone += not counted and share.interval.low <= rate <= share.interval.high
+    assert inside >= 0.95 * repeats and alone < 0.85 * repeats
 
 
 def test_without_a_truth_the_level_set_alone_is_told(searched: Outcome, folder: RunFolder) -> None:

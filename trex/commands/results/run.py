@@ -39,7 +39,6 @@ from trex.runs.record import Record
 from trex.scenes.graph import Facts, facts_of
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
-from trex.search.render_speed import MAX_LARGE
 from trex.search.results import Results
 from trex.trials.holds import Holds, holds_of
 from trex.trials.options import ConfirmOptions
@@ -109,7 +108,7 @@ class Run:
     def holds(self) -> Holds:
         """How far the finding holds: shares under new noise, at reference quality and from other viewpoints."""
         with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
-            return holds_of(folder, self.results.found[:MAX_LARGE])
+            return holds_of(folder, self.results)
 
     @property
     def families(self) -> tuple[Family, ...]:
