@@ -12,7 +12,14 @@ from typing import TypeVar
 from trex.auditing.by_kind import LookedFor, Row, by_question, looked_for
 from trex.auditing.compare import Fresh, in_fresh_scenes
 from trex.auditing.examine import Asker
-from trex.auditing.judging.findings import Finding, HeldOut, covered, findings, in_held_out, share_words
+from trex.auditing.judging.findings import (
+    Finding,
+    HeldOut,
+    covered_by_confirmed,
+    findings,
+    in_held_out,
+    share_words,
+)
 from trex.auditing.judging.membership import ExaminedScene, memberships_of, situations
 from trex.auditing.judging.reword import wordings_of
 from trex.auditing.leads import Hint, hints
@@ -117,7 +124,7 @@ class Audit:
         if n and self.fresh and self.fresh.coverage.of:
             held, where = self.fresh.coverage, f"{self.fresh.scenes:,} fresh scenes"
         else:
-            held, where = self.coverage, f"{self.settings.held_out:,} scenes that no rule was made from"
+            held, where = self.coverage, f"the {self.settings.held_out:,} scenes that confirmed them"
         if n and held.of:
             alike = len(self.confirmed) - n
             they = f"with {alike} more told with them, they" if alike else "they"
@@ -224,7 +231,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
         settings,
         tuple(found),
         tuple(by_question([examined for _, examined in grouped.rows])),
-        covered(memberships, set(chosen)),
+        covered_by_confirmed(memberships, set(chosen), len(found)),
         held_out,
         failing,
         work.asker,

@@ -178,11 +178,12 @@ def _of_question(answer: Answer, wrong: str) -> str:
 
 
 def not_found_words(done: LookedFor) -> str:
-    """What was looked for and not found, in one sentence; the weakest bound stands for all."""
+    """What was looked for and not found, in one sentence, with the least and the largest bound of all together."""
     if not done.absent:
         return f"Each of the {done.kinds} mistake types checked occurred in the held-out scenes."
-    bounds = sorted(not_found.bound for not_found in done.absent)
+    bounds = sorted(not_found.together for not_found in done.absent)
+    span = percent_span(bounds[0], bounds[-1])
     return (
         f"{len(done.absent)} of the {done.kinds} mistake types checked never occurred in the held-out scenes "
-        f"(95% upper bounds {percent_span(bounds[0], bounds[-1])} of the scenes that allow them)."
+        f"(upper bounds that hold together at 95%: {span} of the scenes that allow them)."
     )

@@ -48,15 +48,16 @@ class FoundDraws:
 
 def value_families(
     conditions: Sequence[Condition], prior: PriorDraws, found: FoundDraws, symptom: Symptom, noun: Noun
-) -> list[Family]:
+) -> tuple[list[Family], Bools]:
     """The families of the hits, confirmed ones first, each with what the other half shows; none if nothing stands out.
 
-    No hit is in two; those that no rule holds for are in none.
+    No hit is in two; those that no rule holds for are in none. And the prior draws (n,) of that other half, which took
+    no part in making the rules.
     """
     even = np.arange(len(prior.fails)) % 2 == 0
-    tries = [_families(conditions, prior, found, half, symptom, noun) for half in (even, ~even)]
-    best = max(tries, key=lambda families: _worth(families, conditions, prior))
-    return sorted(best, key=lambda family: (family.is_tentative, -family.size))
+    tries = [(_families(conditions, prior, found, half, symptom, noun), ~half) for half in (even, ~even)]
+    best, judges = max(tries, key=lambda each: _worth(each[0], conditions, prior))
+    return sorted(best, key=lambda family: (family.is_tentative, -family.size)), judges
 
 
 def _families(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from trex.families.values import FoundDraws, PriorDraws, value_families
 from trex.foundation import extensions
 from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Term
+from trex.search.judging.value_families import _counted
 from trex.worlds.own.conditions import condition_table, cuts, value_conditions
 from trex.worlds.own.values import Values, specs_of, values_at
 from trex.worlds.vectors import PICTURE
@@ -43,13 +45,23 @@ def families(
     rates: tuple[float, float] = (1.0, 0.0),
 ) -> list[Family]:
     """The families of N prior draws; those that fail, with the first rate where `fails`, are hits of one start each."""
+    return judged(seed, fails, found, rates)[0]
+
+
+def judged(
+    seed: int,
+    fails: Callable[[Values], bool],
+    found: FoundDraws | None = None,
+    rates: tuple[float, float] = (1.0, 0.0),
+) -> tuple[list[Family], Bools, PriorDraws]:
+    """The same, with the prior draws that made no rule, and all of them."""
     rng = np.random.default_rng(seed)
     zs = rng.standard_normal((N, len(SPECS)))
     flags = rng.random(N) < np.where([fails(values_at(SPECS, z)) for z in zs], *rates)
     hits = np.flatnonzero(flags)
     prior = PriorDraws(table(zs), flags)
     found = found or FoundDraws(prior.holds[hits], hits, hits)
-    return value_families(CONDITIONS, prior, found, MISTAKEN, PICTURE)
+    return *value_families(CONDITIONS, prior, found, MISTAKEN, PICTURE), prior
 
 
 def stated(family: Family) -> set[tuple[str, str]]:
@@ -93,6 +105,31 @@ def test_random_failures_confirm_nothing(level: float, monkeypatch: pytest.Monke
     found = [families(seed, lambda v: True, rates=(0.15, 0.0)) for seed in range(20)]
     assert any(found) or level == LEVEL
     assert sum(any(family.is_established for family in each) for each in found) <= 1
+
+
+def test_the_rate_of_a_family_is_told_by_draws_that_made_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """15% of all pictures fail, and rules are found freely. Planted bug: the rate is of all draws, of which those under
+    the rule that made it fail more often than others do."""
+    monkeypatch.setattr(values, "find_rules", partial(find_rules, level=FREE))
+    fresh, too_high, with_bug, n = (
+        table(np.random.default_rng(8).standard_normal((20_000, len(SPECS)))),
+        0,
+        0,
+        0,
+    )
+    for seed in range(20):
+        found, judges, prior = judged(seed, lambda v: True, rates=(0.15, 0.0))
+        hits: Any = [SimpleNamespace(answer="1")] * int(prior.fails.sum())
+        for family in found:
+            columns = [CONDITIONS.index(each) for each in family.pattern.conditions]
+            truth = 0.15 * float(fresh[:, columns].all(axis=1).mean())
+            rates = [
+                _counted(family, CONDITIONS, prior, hits, draws).rate
+                for draws in (judges, np.ones_like(judges))
+            ]
+            lows = [rate.interval.low if rate else 0.0 for rate in rates]
+            n, too_high, with_bug = n + 1, too_high + (lows[0] > truth), with_bug + (lows[1] > truth)
+    assert n >= 40 and too_high <= 0.02 * n and with_bug > 0.1 * n
 
 
 def test_the_hits_of_one_start_are_one_failure_and_confirm_nothing() -> None:
@@ -173,7 +210,9 @@ def test_a_run_states_the_fault_wherever_families_are_shown(tmp_path: Path) -> N
     words = "The model wrongly says “0” where tilt is above 15 and ink is thin."
     (family,) = run.families
     assert family.words == words and family.members == tuple(range(len(run.hits)))
-    assert family.rate and family.rate.count == run.rate.count
+    assert family.rate and family.rate.of == 100 and 0 < family.rate.count < run.rate.count, (
+        "of the half that judges"
+    )
     assert words in repr(family) and words in family._repr_html_() and words in run._repr_html_()
     assert run.summary().startswith(f"{words}\nIn all {len(run.hits)} pictures found the answer is wrong")
     assert words in run.report().read_text(encoding="utf-8")

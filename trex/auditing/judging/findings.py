@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 
@@ -276,6 +277,16 @@ def covered(memberships: Memberships, chosen: set[int], level: float = CONFIDENC
         [len(picture) for picture in memberships],
         level,
     )
+
+
+def covered_by_confirmed(memberships: Memberships, confirmed: set[int], judged: int) -> Proportion:
+    """The share of mistakes that belong to confirmed families, in the scenes that confirmed these of all `judged`.
+
+    They were chosen by the same mistakes. So the interval is one of those which hold at once for every set of families
+    (Bonferroni over their sizes, and over the sets of each size).
+    """
+    sets = max(1, judged * comb(judged, len(confirmed)))
+    return covered(memberships, confirmed, 1.0 - (1.0 - CONFIDENCE) / sets)
 
 
 def _of_failures(held_out: HeldOut, rows: Sequence[Tested]) -> list[Tested]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from trex.families.cases import EACH
 from trex.families.family import Family, clear_value
 from trex.families.symptom import ANSWERED, MISTAKEN, REACHED, Symptom
 from trex.families.values import FoundDraws, PriorDraws, value_families
-from trex.inference.statistics.how_often import rate_of
+from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.runs.manifest import Manifest
 from trex.runs.record import PRIOR
 from trex.scenes.conditions import Bools, Condition
@@ -59,8 +60,9 @@ def families_by_value(
         np.array(clusters, dtype=np.intp),
         np.array([place.get(origin, -1) for origin in origins], dtype=np.intp),
     )
-    made = value_families(conditions, prior, found, _symptom(manifest), manifest.world.noun)
-    return [_counted(family, conditions, prior, hits, sample) for family in made]
+    made, judges = value_families(conditions, prior, found, _symptom(manifest), manifest.world.noun)
+    judges[: -sample.how_often.n] = False  # those before them have decided that further ones are drawn
+    return [_counted(family, conditions, prior, hits, judges) for family in made]
 
 
 def _symptom(manifest: Manifest) -> Symptom:
@@ -75,13 +77,16 @@ def _counted(
     conditions: Sequence[Condition],
     prior: PriorDraws,
     hits: Sequence[Hit],
-    sample: PriorSample,
+    judges: Bools,
 ) -> Family:
-    """The family with the answer that its hits get, and with the rate of prior draws that fail under its conditions."""
+    """The family with the answer that its hits get, and with the rate of prior draws that fail under its conditions.
+
+    Of the draws `judges` (n,) alone: the others have made the rule. Of two halves, the better one was taken (EACH).
+    """
     columns = [conditions.index(each) for each in family.pattern.conditions]
-    drawn, selection = sample.counted
-    is_member = (prior.fails & prior.holds[:, columns].all(axis=1))[-len(drawn) :]
-    rate = rate_of(is_member.astype(float), selection, sample.how_often.level)
+    is_member = (prior.fails & prior.holds[:, columns].all(axis=1))[judges]
+    count, n = int(is_member.sum()), len(is_member)
+    rate = Proportion(count, n, clopper_pearson(count, n, EACH))
     said = clear_value(hits[k].answer for k in family.members)
     became = () if family.symptom == REACHED else (("", said, family.size),)
     return replace(family, became=became, rate=rate if rate.count else None)
