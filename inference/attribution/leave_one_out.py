@@ -60,9 +60,11 @@ def paired_effect(
 ) -> MeanEffect:
     """The mean of after - before over pairs that share everything else, with Student's t interval (Gosset 1908).
 
-    Exact for normal differences; an approximation for differences that cannot leave [-reach, reach], to which the
-    interval is then cut. If all are at one end of that range, their spread says nothing: the interval is then the
-    one-sided one of Clopper and Pearson, of a share 1 - (1 - level)^(1/n) that may be at the other end.
+    Exact for normal differences. Of values in [0, reach] it is an approximation: few that are nearly alike say little
+    of their spread. The interval then also allows for the share u = 1 - (1 - level)^(1/n) of pairs that none of n shows
+    (Clopper and Pearson 1934), and which may differ as much as the mean value before allows: from (1 - u) mean - u
+    before to (1 - u) mean + u (reach - before). If all differences are at one end of the range, these may be at the
+    other.
     """
     from scipy.stats import t as student
 
@@ -72,9 +74,12 @@ def paired_effect(
     mean, n = float(changes.mean()), len(changes)
     if n == 1:
         return MeanEffect(mean, None, None, 1)
-    if np.all(np.abs(changes) >= SATURATED * reach) and abs(np.sign(changes).sum()) == n:
-        unseen = 2.0 * reach * (1.0 - (1.0 - level) ** (1.0 / n))
-        end = math.copysign(reach, mean)
-        return MeanEffect(mean, max(-reach, end - unseen), min(reach, end + unseen), n)
     half = float(student.ppf(0.5 + level / 2.0, n - 1)) * float(changes.std(ddof=1)) / math.sqrt(n)
-    return MeanEffect(mean, max(mean - half, -reach), min(mean + half, reach), n)
+    if math.isinf(reach):
+        return MeanEffect(mean, mean - half, mean + half, n)
+    unseen, first = 1.0 - (1.0 - level) ** (1.0 / n), float(np.mean(before))
+    ends = (-first, reach - first)
+    if np.all(np.abs(changes) >= SATURATED * reach) and abs(np.sign(changes).sum()) == n:
+        ends = (-reach, reach)
+    low, high = ((1.0 - unseen) * mean + unseen * end for end in ends)
+    return MeanEffect(mean, max(min(mean - half, low), -reach), min(max(mean + half, high), reach), n)

@@ -297,6 +297,35 @@ def test_an_interval_of_one_or_of_bounded_differences() -> None:
 
 
 @pytest.mark.parametrize("share", [0.7, 0.8, 0.9])
+def test_five_falls_that_are_nearly_alike_do_not_make_the_interval_a_point(share: float) -> None:
+    """Planted bug: Student's interval alone, which held the mean in 41% to 83% of cases."""
+    rng, held, student, repeats = np.random.default_rng(13), 0, 0, 500
+    truth = -0.94 * share
+    for _ in range(repeats):
+        before = rng.normal(0.96, 0.01, 5).clip(0.0, 1.0)
+        after = np.where(rng.random(5) < share, rng.normal(0.02, 0.005, 5), before).clip(0.0, 1.0)
+        found = paired_effect(before.tolist(), after.tolist(), reach=1.0)
+        alone = paired_effect(before.tolist(), after.tolist())
+        held += found.low is not None and found.high is not None and found.low <= truth <= found.high
+        student += alone.low is not None and alone.high is not None and alone.low <= truth <= alone.high
+    assert held / repeats > 0.95 and student / repeats < 0.9
+
+
+def test_small_falls_do_not_hide_that_the_confidence_may_rise_much_in_a_view_not_seen() -> None:
+    """The confidence falls by 3 points in nine views of ten and rises by 90 in the tenth, by 6 in the mean. Planted
+    bug: five falls of 3 points were called a fall with 95%."""
+    rng, falls, student, repeats = np.random.default_rng(14), 0, 0, 500
+    for _ in range(repeats):
+        rare = rng.random(5) < 0.1
+        before = np.where(rare, 0.05, 0.95)
+        after = np.where(rare, 0.95, before - 0.03 + rng.normal(0.0, 0.01, 5))
+        falls += paired_effect(before.tolist(), after.tolist(), reach=1.0).is_negative
+        student += paired_effect(before.tolist(), after.tolist()).is_negative
+    assert falls / repeats < 0.025 and student / repeats > 0.3
+    assert paired_effect([0.97] * 5, [0.02] * 5, reach=1.0).is_negative
+
+
+@pytest.mark.parametrize("share", [0.7, 0.8, 0.9])
 def test_answers_that_fall_under_most_cameras_alike_do_not_make_the_interval_a_point(share: float) -> None:
     """Planted bug: five equal differences gave an interval of width 0, which held the mean in 41% of cases."""
     rng, held, repeats = np.random.default_rng(12), 0, 500
