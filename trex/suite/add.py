@@ -169,13 +169,14 @@ def _pngs(picture: Picture) -> tuple[bytes, bytes]:
 def _add(source: _Source, suite: Path) -> AddedBatch:
     """Write a batch of the failures that no batch of the suite has."""
     batches = read_batches(suite) if suite.exists() else ()
-    known = {batch.identity(scene) for batch in batches for scene in batch.content.scenes}
+    known = {batch.identity(scene): batch.key(scene) for batch in batches for scene in batch.content.scenes}
     new = [failure for failure in source.failures if failure.identity not in known]
-    place = write_whole(suite / NEW, lambda scratch: _fill(scratch, source, new)) if new else None
+    also = [known[failure.identity] for failure in source.failures if failure.identity in known]
+    place = write_whole(suite / NEW, lambda scratch: _fill(scratch, source, new, also)) if new else None
     return AddedBatch(source.folder, len(new), len(source.failures) - len(new), source.left_out, place)
 
 
-def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:
+def _fill(scratch: Path, source: _Source, new: Sequence[_Failure], also: Sequence[str]) -> str:
     """Write the batch; return the name that it gets by its content."""
     scenes = [replace(failure.kept, name=f"CLEVR_{FOUND}_{k:06d}.png") for k, failure in enumerate(new)]
     laid_out = [
@@ -198,6 +199,7 @@ def _fill(scratch: Path, source: _Source, new: Sequence[_Failure]) -> str:
         scenes=tuple(scenes),
         files={path.relative_to(scratch).as_posix(): _sha256(path.read_bytes()) for path in paths},
         weights=source.weights,
+        also=tuple(also),
     )
     data = CODEC.text(content).encode()
     write_atomic(scratch / BATCH, data)

@@ -54,7 +54,8 @@ class BatchScene:
 class BatchFile:
     """What `batch.json` holds; `files` is the sha256 of every other file by its path.
 
-    `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown.
+    `run` names a run, or an audit; `weights` is the fingerprint of its model, "" if it is unknown. `also` are scenes of
+    other batches, by their names in the suite, that the model fails on as well: they are not stored again.
     """
 
     run: Plain
@@ -63,6 +64,7 @@ class BatchFile:
     files: Mapping[str, Sha256]
     format: Literal[1] = 1
     weights: str = ""
+    also: tuple[Plain, ...] = ()
 
     def is_by(self, model: str, weights: str) -> bool:
         """Whether this model's failures were selected for the batch; told by the name if a fingerprint is missing."""

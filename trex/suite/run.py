@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -196,6 +196,7 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
     scenes = list(scenes_of(batches))
     weights = _weights(model, scenes[0])
     names = {(model.name, weights), *([(last.model, last.weights)] if last else [])}
+    selected = _selected(batches, names)
     results = []
     with ExitStack() as stack:
         pictures: Iterator[Pictures] = map(_stored, scenes)
@@ -206,9 +207,23 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
         for number, (batch, scene) in enumerate(scenes):
             progress("scenes", number, len(scenes))
             result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
-            results.append(replace(result, is_selected=any(batch.content.is_by(*name) for name in names)))
+            results.append(replace(result, is_selected=result.key in selected))
         progress("scenes", len(scenes), len(scenes))
     return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights, options.strict)
+
+
+def _selected(batches: Sequence[Batch], names: Collection[tuple[str, str]]) -> set[str]:
+    """The scenes that are in the suite because one of these models fails on them, and for no other reason.
+
+    One that another model fails on as well would be there anyway. Were it left out, that other model's batch would keep
+    only what it fails on and these do not, on which any other model is worse.
+    """
+    is_theirs: dict[str, bool] = {}
+    for batch in batches:
+        is_by = any(batch.content.is_by(*name) for name in names)
+        for key in (*map(batch.key, batch.content.scenes), *batch.content.also):
+            is_theirs[key] = is_theirs.get(key, True) and is_by
+    return {key for key, is_by in is_theirs.items() if is_by}
 
 
 def _weights(model: ClevrModel, pair: InBatch) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 from trex.families.lineage import Families
 from trex.suite import add as add
 from trex.suite.batch import Batch, BatchFile, BatchScene
-from trex.suite.run import Change, SceneResult, SuiteRun
+from trex.suite.run import Change, SceneResult, SuiteRun, _selected
 
 SCENE = BatchScene("a.png", "1", "2", 0.9, (), "Q?", (), 3)
 
@@ -53,6 +54,24 @@ def test_only_scenes_that_both_runs_have_and_none_of_them_chose_are_compared() -
     assert groups is not None and (groups.n, groups.only_first, groups.only_second) == (2, 1, 1)
     assert SuiteRun("new", "old", rows[3:]).paired is None
     assert set(done.record().failed) == {"a", "b", "c", "d", "e"}
+
+
+def test_models_that_share_failures_leave_none_that_one_of_them_cannot_have() -> None:
+    """B was added first, then A, which fails on one scene of B's as well. Any third model is compared with B on what
+    A fails on: its own scene and the shared one. Planted bug: on A's own alone, where B is always right, so that
+    every third model was worse than B."""
+    theirs = tuple(replace(SCENE, name=name) for name in ("shared.png", "alone.png"))
+    of_b = Batch(Path("b"), BatchFile("run", "B", theirs, {}), {})
+    of_a = Batch(Path("a"), BatchFile("run", "A", (SCENE,), {}, also=("b/shared.png",)), {})
+    assert _selected([of_b, of_a], {("C", ""), ("B", "")}) == {"b/alone.png"}
+    assert _selected([of_b, of_a], {("C", ""), ("A", "")}) == {"a/a.png"}
+    assert _selected([of_b, of_a], {("A", ""), ("B", "")}) == {"b/alone.png", "b/shared.png", "a/a.png"}
+    assert _selected(
+        [of_b, replace(of_a, content=replace(of_a.content, also=()))], {("C", ""), ("B", "")}
+    ) == {
+        "b/alone.png",
+        "b/shared.png",
+    }, "a suite of before, which does not know"
 
 
 def test_a_hit_that_one_look_takes_back_is_no_failure() -> None:
