@@ -27,7 +27,7 @@ MAX_LOST = 0.01  # of the answers about official pictures
 
 VERDICTS = {
     "nothing to repair": "the search before found nothing, so that nothing can be repaired",
-    "repaired": "repaired here: nothing is found any more, and most of what was found no longer fails",
+    "repaired": "nothing is found any more, and most of what was found no longer fails; a search can miss what is rare",
     "fewer": "fewer are found, most of them failures before, and most of what was found before no longer fails",
     "displaced": "displaced: most of what is found now was no failure before",
     "not repaired": "not repaired: most of what was found before still fails, or as many are found as before",
