@@ -20,6 +20,7 @@ from trex.render.picture import Picture
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
 from trex.runs.picture_files import to_png
+from trex.runs.record import Record
 from trex.scenes.clevr_format.scene_json import SceneRecord
 from trex.scenes.questions.program_json import program_from_json, program_to_json
 from trex.scenes.questions.programs import Program
@@ -98,7 +99,7 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
     """The wrong hits of a run."""
     with open_run(run, for_writing=False) as folder:
         exported = read_items(folder, edits=False)
-        confirmations, groups = read_confirmations(folder), _groups(folder)
+        confirmations, groups = read_confirmations(folder), _groups(folder, run.resolve().name)
     manifest = exported.manifest
     render, program = manifest.query.render, manifest.question.program
     if render.pictures > 1:
@@ -117,7 +118,7 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
         looks = _confirmed_at(item, confirmations)
         if looks is not None and (looks or not only_confirmed):
             answer = (str(item.truth), item.answer, item.confidence, looks)
-            kept = BatchScene("", *answer, manifest.question.text, steps, groups[item.picture])
+            kept = BatchScene("", *answer, manifest.question.text, steps, *groups[item.picture])
             picture = partial(exported.picture, item)
             failures.append(_Failure(kept, item.scene, program, picture, answer_json(manifest, item)))
     return _Source(
@@ -125,11 +126,27 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
     )
 
 
-def _groups(folder: RunFolder) -> dict[str, int]:
-    """By picture, the cluster of a hit: hits of one family or one origin are related (`trex.families.lineage`)."""
+def _groups(folder: RunFolder, name: str) -> dict[str, tuple[int, str]]:
+    """By picture, the cluster of a hit and the chain or prior scene that it comes from.
+
+    Hits of one family or one origin are related (`trex.families.lineage`). The number of a cluster may change once the
+    run has more hits; a chain and its run's name stay.
+    """
     results = read_results(folder.manifest, run_draws(folder))
-    clusters = results.families.clusters
-    return {hit.record.picture: cluster for hit, cluster in zip(results.found, clusters, strict=True)}
+    return {
+        hit.record.picture: (cluster, _origin(hit.record, name))
+        for hit, cluster in zip(results.found, results.families.clusters, strict=True)
+    }
+
+
+def _origin(record: Record, name: str) -> str:
+    if record.chain < 0:
+        return _of_scene(record.scene)
+    return f"run {escaped(name)} {record.phase} {record.chain}"
+
+
+def _of_scene(scene: Scene) -> str:
+    return f"scene {scene_id(scene)}"
 
 
 def _confirmed_at(item: ExportItem, confirmations: Sequence[Confirmation]) -> tuple[str, ...] | None:
@@ -157,7 +174,7 @@ def _audited(folder: Path) -> _Source:
         answer = (failure.truth, failure.said, failure.confidence, (found.look,))
         steps = tuple(program_to_json(program))
         group = scenes.index(scene_id(scene))  # questions about one scene are related
-        kept = BatchScene("", *answer, failure.question, steps, group)
+        kept = BatchScene("", *answer, failure.question, steps, group, _of_scene(scene))
         failures.append(_Failure(kept, scene, program, partial(_pngs, picture)))
     return _Source(folder, found.model, tuple(failures))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ class BatchScene:
 
     `confirmed` are the presets at which that model's answer was still wrong. `program` is CLEVR's JSON.
     Scenes of one `group` of a batch are related (hits of one family or chain, questions about one picture) and count
-    once in a test.
+    once in a test. So do those of one `origin` in whatever batch: a chain of a run, or a prior scene.
     """
 
     name: Word
@@ -48,6 +48,7 @@ class BatchScene:
     question: Annotated[Plain, StringConstraints(min_length=1)]
     program: tuple[dict[str, object], ...]
     group: Annotated[int, Field(ge=0)]
+    origin: Plain = ""
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,34 @@ class Batch:
         return self.programs[scene.name]
 
     def group(self, scene: BatchScene) -> str:
-        """What the scenes that are related to this one share, in the whole suite."""
+        """What the scenes of its batch that are related to this one share; see `related` for the whole suite."""
         return f"{self.folder.name} {scene.group}"
 
     def identity(self, scene: BatchScene) -> tuple[str, Program]:
         """What makes it the same test again: the picture's hash and the question's program."""
         return self.content.files[picture_path(scene)], self.program(scene)
+
+
+def related(batches: Sequence[Batch]) -> dict[str, str]:
+    """By the name of each scene in the suite, what all scenes share that are related to it, directly or through others.
+
+    A run whose new hits are added later has its chains in two batches, and audits of two models fail on one scene.
+    """
+    import networkx as nx
+
+    graph: nx.Graph[tuple[str, str]] = nx.Graph()
+    for batch in batches:
+        for scene in batch.content.scenes:
+            key = ("scene", batch.key(scene))
+            graph.add_edge(key, ("group", batch.group(scene)))
+            if scene.origin:
+                graph.add_edge(key, ("origin", scene.origin))
+    return {
+        name: min(part)[1]
+        for part in nx.connected_components(graph)
+        for kind, name in part
+        if kind == "scene"
+    }
 
 
 def picture_path(scene: BatchScene) -> str:

@@ -21,7 +21,7 @@ from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
 from trex.query.verb_options import about_model
 from trex.scenes.questions.answers import is_same
-from trex.suite.batch import Batch, BatchScene, check_files, read_batches
+from trex.suite.batch import Batch, BatchScene, check_files, read_batches, related
 from trex.suite.look import STORED, LastRun, SuiteLook, read_last_run
 from trex.suite.options import SuiteRunOptions
 from trex.suite.rendered import Pictures, open_rendered
@@ -196,7 +196,7 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
     scenes = list(scenes_of(batches))
     weights = _weights(model, scenes[0])
     names = {(model.name, weights), *([(last.model, last.weights)] if last else [])}
-    selected = _selected(batches, names)
+    selected, groups = _selected(batches, names), related(batches)
     results = []
     with ExitStack() as stack:
         pictures: Iterator[Pictures] = map(_stored, scenes)
@@ -207,7 +207,7 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
         for number, (batch, scene) in enumerate(scenes):
             progress("scenes", number, len(scenes))
             result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
-            results.append(replace(result, is_selected=result.key in selected))
+            results.append(replace(result, is_selected=result.key in selected, group=groups[result.key]))
         progress("scenes", len(scenes), len(scenes))
     return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights, options.strict)
 
@@ -250,7 +250,6 @@ def ask_scene(
         best.answer,
         best.probability,
         failed_before,
-        group=batch.group(scene),
     )
 
 

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from trex.families.lineage import Families
+from trex.scenes.scene import Nuisances, Scene, scene_id
 from trex.suite import add as add
-from trex.suite.batch import Batch, BatchFile, BatchScene
+from trex.suite.batch import Batch, BatchFile, BatchScene, related
 from trex.suite.run import Change, SceneResult, SuiteRun, _selected
 
 SCENE = BatchScene("a.png", "1", "2", 0.9, (), "Q?", (), 3)
@@ -30,6 +31,23 @@ def test_groups_of_different_batches_are_different_groups() -> None:
     """Planted bug: group 3 of every batch was one group."""
     assert batch("one").group(SCENE) != batch("other").group(SCENE)
     assert batch("one").group(SCENE) == batch("one").group(SCENE)
+
+
+def test_scenes_of_one_chain_are_related_in_whatever_batch_they_are() -> None:
+    """A run was added, resumed, and added again. Planted bug: a chain counted once for each time it was added."""
+    rows = (("a", 0, "run x chain 1"), ("b", 0, "run x chain 2"), ("c", 1, "scene 7"))
+    first = tuple(replace(SCENE, name=name, group=group, origin=origin) for name, group, origin in rows)
+    again = (
+        replace(SCENE, name="d", group=0, origin="run x chain 2"),
+        replace(SCENE, name="e", group=1, origin="run y chain 2"),
+        replace(SCENE, name="f", group=2),
+    )
+    batches = [
+        Batch(Path(name), BatchFile("x", "m", rows, {}), {}) for name, rows in (("1", first), ("2", again))
+    ]
+    groups = related(batches)
+    assert groups["1/a"] == groups["1/b"] == groups["2/d"] and len(set(groups.values())) == 4
+    assert related(batches[1:])["2/d"] != related(batches[1:])["2/e"]
 
 
 def test_a_scene_that_no_run_has_asked_counts_as_failed_before() -> None:
@@ -89,8 +107,20 @@ def test_a_hit_that_one_look_takes_back_is_no_failure() -> None:
 
 def test_hits_of_one_chain_are_related_though_their_families_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: each family of a chain was a case of its own."""
-    found = [SimpleNamespace(record=SimpleNamespace(picture=name)) for name in "abc"]
+    chains = {"a": 0, "b": 1, "c": -1}
+    found = [
+        SimpleNamespace(
+            record=SimpleNamespace(picture=name, phase="chain", chain=chain, scene=Scene((), Nuisances()))
+        )
+        for name, chain in chains.items()
+    ]
     families = Families(numbers=(1, 2, 3), clusters=(1, 1, 2), sources=(1, 1, 2))
     monkeypatch.setattr(add, "run_draws", lambda folder: [])
     monkeypatch.setattr(add, "read_results", lambda *given: SimpleNamespace(found=found, families=families))
-    assert add._groups(SimpleNamespace(manifest=None)) == {"a": 1, "b": 1, "c": 2}  # type: ignore[arg-type]
+    groups = add._groups(SimpleNamespace(manifest=None), "one")  # type: ignore[arg-type]
+    assert {name: group for name, (group, _) in groups.items()} == {"a": 1, "b": 1, "c": 2}
+    assert [origin for _, origin in groups.values()] == [
+        "run one chain 0",
+        "run one chain 1",
+        f"scene {scene_id(Scene((), Nuisances()))}",
+    ]

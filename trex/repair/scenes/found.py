@@ -52,7 +52,7 @@ def found_scenes(
     learned: Mapping[str, int] | None = None,
     judging: Set[str] = frozenset(),
 ) -> list[FoundScene]:
-    """The distinct found scenes of runs; each prior hit counts as a chain of its own, or as the scene that it is.
+    """The distinct found scenes of runs; those of one start are one member, that of a prior scene among them if one is.
 
     `learned` are the ids of the prior scenes that the repair learns from, with their numbers; `judging` those of the
     ones that only judge. RunError for a folder that is no run; InputError for a run without scenes, one that has found
@@ -61,7 +61,7 @@ def found_scenes(
     """
     rows: list[FoundScene] = []
     taken: set[str] = set()
-    members: dict[tuple[object, ...], int] = {}
+    members: dict[tuple[str, int], int] = {}
     for run in runs:
         with open_run(Path(run), for_writing=False) as folder:
             if not folder.manifest.facts.cards:
@@ -69,7 +69,8 @@ def found_scenes(
                     f"identify.runs: {run} has no scenes but {folder.manifest.query.generator.name}"
                 )
             records = run_draws(folder)
-            hits = read_results(folder.manifest, records).found
+            results = read_results(folder.manifest, records)
+            hits = results.found
         if any(scene_id(draw.z) in judging for draw in records if draw.phase in RANDOM):
             raise InputError(
                 f"identify.runs: {run} drew prior scenes by which this repair is judged; search with another "
@@ -77,16 +78,21 @@ def found_scenes(
             )
         if not hits:
             raise InputError(f"identify.runs: {run} has found no scene; leave it out")
-        for number, hit in enumerate(hits):
-            scene, chain = hit.record.z, hit.record.chain
+        starts = results.families.clusters
+        known = {
+            start: learned[name]
+            for hit, start in zip(hits, starts, strict=True)
+            if learned and (name := scene_id(hit.record.z)) in learned
+        }
+        for hit, start in zip(hits, starts, strict=True):
+            scene = hit.record.z
             _check(scene, vocabulary, run)
             if (name := scene_id(scene)) in taken:
                 continue
             taken.add(name)
-            key = (run, hit.record.phase, chain if chain >= 0 else (chain, number))
-            member = (learned or {}).get(name, -1)
+            member = known.get(start, -1)
             if member < 0:
-                member = members.setdefault(key, FIRST + len(members))
+                member = members.setdefault((run, start), FIRST + len(members))
             rows.append(FoundScene(run=run, member=member, scene=scene_fields(scene)))
     return rows
 
