@@ -90,7 +90,7 @@ def found_scenes(
             if (name := scene_id(scene)) in taken:
                 continue
             taken.add(name)
-            member = known.get(start, -1)
+            member = (learned or {}).get(name, known.get(start, -1))
             if member < 0:
                 member = members.setdefault((run, start), FIRST + len(members))
             rows.append(FoundScene(run=run, member=member, scene=scene_fields(scene)))

@@ -22,8 +22,11 @@ from trex.repair.scenes.found import (
 from trex.repair.scenes.identify import GROWN, SceneIdentifyResult, learned, misread, read_misreads
 from trex.repair.settings import SceneQuery
 from trex.repair.steps import identify
+from trex.runs.draw_log import run_draws
+from trex.runs.folder import open_run
 from trex.scenes.scene import scene_id, scene_to_dict
 from trex.scenes.vocabulary import CLEVR
+from trex.search.results import read_results
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 ENOUGH = ["target.kind=threshold", "target.threshold=0.3", "answer=1", "search.further=0", "search.steps=40"]
@@ -64,6 +67,16 @@ def test_found_scenes_give_mistakes_of_their_own(searched: Path, tmp_path: Path)
 def test_scenes_of_one_chain_are_a_cluster_and_their_changes_differ(searched: Path, tmp_path: Path) -> None:
     found = found_scenes([str(searched)], CLEVR)
     assert 1 < len({scene.member for scene in found}) < len(found)
+    with open_run(searched, for_writing=False) as folder:
+        results = read_results(folder.manifest, run_draws(folder))
+    starts = {
+        scene_id(hit.record.z): start
+        for hit, start in zip(results.found, results.families.clusters, strict=True)
+    }
+    pairs = {(starts[scene_id(scene.value)], scene.member) for scene in found}
+    assert len(pairs) == len({start for start, _ in pairs}) == len({member for _, member in pairs}), (
+        "planted bug: a chain and the prior scene that it began at were two members"
+    )
     assert [scene_to_dict(scene.value) for scene in found] == [scene.scene for scene in found]
     with opened(tmp_path / "r", wanted(searched)) as folder, loaded(tmp_path / "r") as given:
         identify(folder, given, silent)
