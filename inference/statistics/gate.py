@@ -11,7 +11,8 @@ from trex.inference.types import Floats
 
 # Surrogate transitions break even with plain ones at about .5 overall and .35 in the top fifth, at equal cost and ratio
 # 20 (benchmarks/kernels/KERNELS.md); .7 leaves a margin. A few dozen scenes hardly estimate the second (.3 to .9 for
-# .7): with .3 most good looks pass, and four of five that are blind near the level set do not.
+# .7): with .3 most good looks pass, and four of five that are blind near the level set do not. If five such looks are
+# asked of the same scenes, one of them passes in most cases: that costs pictures, and leaves transitions exact.
 LEAST, LEAST_TOP = 0.7, 0.3
 MAX_TOP_SHARE, LEAST_IN_TOP = 0.2, 8
 LEAST_SCENES = 24
