@@ -104,8 +104,8 @@ def kept_curve(
     """The curve `wanted`, which has no scenes, with these, kept in a run's folder that is open for writing.
 
     They may be hits, of which `starts` tells which are alike, or any other scenes of the run's world, such as fresh
-    members of a family. A curve of the same
-    scenes that is there is not made again. RunError if the run's model or renderer has changed.
+    members of a family. A curve of the same scenes that is there is not made again. RunError if the run's model or
+    renderer has changed.
     """
     known = read_curve(folder, wanted.name)
     if known is not None and _asks_the_same(known, wanted, subjects):

@@ -1,6 +1,6 @@
 """How far a finding holds: under new render noise, at reference quality, and from other viewpoints.
 
-`holds.json` has what was measured of each scene; `holds_of` sums it up for any of a run's hits, such as a family's.
+`holds.json` has what was measured of each scene; `holds_of` sums it up for the most confident hits of a run.
 """
 
 from __future__ import annotations
