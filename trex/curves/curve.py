@@ -103,7 +103,13 @@ class Curve:
         return [self.means_of_starts([k]) for k in range(len(self.doses))]
 
     def means_of_starts(self, doses: Sequence[int]) -> list[float]:
-        """For each start with changed scenes at these doses, given by their places: the mean share of its scenes."""
+        """For each start with changed scenes at these doses: the mean share of its scenes.
+
+        Parameters
+        ----------
+        doses : sequence of int
+            The places of the doses in `doses`. Example: [1, 2].
+        """
         means: dict[tuple[str, int], list[float]] = {}
         for start, scene in zip(self.starts, self.scenes, strict=True):
             shares = [p.share for k in doses if (p := scene.points[k]) is not None and not p.is_found]
