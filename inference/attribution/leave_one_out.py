@@ -60,11 +60,11 @@ def paired_effect(
 ) -> MeanEffect:
     """The mean of after - before over pairs that share everything else, with Student's t interval (Gosset 1908).
 
-    Exact for normal differences. Of values in [0, reach] it is an approximation: few that are nearly alike say little
-    of their spread. The interval then also allows for the share u = 1 - (1 - level)^(1/n) of pairs that none of n shows
-    (Clopper and Pearson 1934), and which may differ as much as the mean value before allows: from (1 - u) mean - u
-    before to (1 - u) mean + u (reach - before). If all differences are at one end of the range, these may be at the
-    other.
+    Exact for normal differences. For values in [0, reach] it is an approximation: a few that are nearly alike say
+    little about their spread. The interval then also allows for pairs unlike all n, of which a share
+    u = 1 - (1 - level)^(1/n) may go unseen (Clopper and Pearson 1934). Their values may fall to 0 or rise to reach, so
+    that it spans (1 - u) mean - u before to (1 - u) mean + u (reach - before). If all differences are at one end of the
+    range, unseen ones may be at the other.
     """
     from scipy.stats import t as student
 

@@ -14,6 +14,7 @@ from trex.curves.doses import QUANTITIES, quantity_named
 from trex.curves.subject import Dosed, Subject, is_drawable, neighbor, visible_share
 from trex.foundation.errors import InputError
 from trex.scenes.graph import facts_of, gap
+from trex.scenes.noise import fresh_draws
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.validity import MIN_PIXELS
@@ -172,6 +173,9 @@ def test_noise_and_light_change_nothing_else() -> None:
     for subject, dose, dosed in changed("noise", (0.0, 1.0, 2.0)):
         assert replace(dosed.scene, noise=subject.scene.noise) == subject.scene
         assert (dosed.scene.noise == subject.scene.noise) == (dose == 0)
+        assert dosed.scene not in fresh_draws(subject.scene, 8), (
+            "planted bug: the seeds that had chosen the hit"
+        )
     for subject, dose, dosed in changed("light"):
         assert dosed.scene.nuisances.key == (*subject.scene.nuisances.key[:2], dose)
         kept = replace(dosed.scene.nuisances, key=subject.scene.nuisances.key)
