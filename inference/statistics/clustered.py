@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,18 @@ def clustered_share(hits: Sequence[int], sizes: Sequence[int], level: float = 0.
     kept = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
     interval = clustered_interval([hit for hit, _ in kept], [size for _, size in kept], level)
     return Proportion(sum(hits), sum(sizes), interval)
+
+
+def share_of_alike(examples: Iterable[tuple[Hashable, bool]], level: float = 0.95) -> Proportion:
+    """The share of True among examples (cluster, whether it is), of which those of one cluster are alike.
+
+    >>> share_of_alike([("first start", True), ("first start", True), ("second start", False)]).count
+    2
+    """
+    groups: dict[Hashable, list[bool]] = {}
+    for cluster, is_it in examples:
+        groups.setdefault(cluster, []).append(is_it)
+    return clustered_share(list(map(sum, groups.values())), list(map(len, groups.values())), level)
 
 
 def clustered_difference(

@@ -202,7 +202,7 @@ def _json(done: ExplainedHits) -> dict[str, object]:
         }
         for explanation in done.explanations
     ]
-    methods = [asdict(agreement) for agreement in agreements(done.explanations)]
+    methods = [asdict(agreement) for agreement in agreements(done.explanations, done.starts)]
     return {"run": str(done.folder), "is_exact": done.is_exact, "scenes": scenes, "agreement": methods}
 
 
@@ -215,7 +215,7 @@ def _text(done: ExplainedHits) -> str:
         for n, e in enumerate(done.explanations, start=1)
         for line in (*_scene(n, e, done.traces.misread(e.scene)), "")
     ]
-    lines += [agreement.sentence() for agreement in agreements(done.explanations)]
+    lines += [agreement.sentence() for agreement in agreements(done.explanations, done.starts)]
     return "\n".join([*lines, f"explanations: {done.folder / FOLDER}"])
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trex.explain.explain_scene import explain_scene, is_complete
@@ -31,6 +31,9 @@ class ExplainedHits:
     folder: Path
     explanations: tuple[Explanation, ...]
     traces: Traces = NOT_TRACED
+    starts: Mapping[str, int] = field(
+        default_factory=dict
+    )  # of each picture, once the run's results are read
 
     @property
     def is_exact(self) -> bool:

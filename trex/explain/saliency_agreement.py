@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from trex.explain.explanation import Explanation, Method, SaliencyMap
-from trex.foundation.words import counted
-from trex.inference.statistics.proportion import Interval, clopper_pearson
+from trex.foundation.words import counted, whole_percent
+from trex.inference.statistics.clustered import share_of_alike
+from trex.inference.statistics.proportion import Proportion
 
 FEWEST = 3  # objects, at least, for a rank correlation
 
@@ -38,11 +39,9 @@ class MethodAgreement:
 
     method: Method
     scenes: int
-    peak_hits: int
-    peak_interval: Interval
+    peak: Proportion  # the largest pixel lies on that object
     chance_peak: float
-    top_hits: int
-    top_interval: Interval
+    top: Proportion  # that object has the largest sum
     chance_top: float
     rank_correlation: float | None  # mean
     ranked: int  # scenes with a rank correlation
@@ -51,16 +50,18 @@ class MethodAgreement:
         """The agreement in a sentence, for the report."""
         if not self.scenes:
             return f"{self.method}: no scene has one object of the largest effect, so there is nothing to compare."
-        (a, b), (c, d) = self.peak_interval, self.top_interval
         words = "" if self.rank_correlation is None else (
             f"; mean rank correlation {self.rank_correlation:+.2f} over {counted(self.ranked, 'scene')}"
         )  # fmt: skip
         scenes = counted(self.scenes, "scene")
+        peak, top = self._share(self.peak, self.chance_peak), self._share(self.top, self.chance_top)
         return (
-            f"{self.method}: largest pixel on the object of the largest effect in {self.peak_hits} of {scenes} "
-            f"(95% CI {a:.2f} to {b:.2f}; chance {self.chance_peak:.2f}), most salient object is that one in "
-            f"{self.top_hits} of {self.scenes} (95% CI {c:.2f} to {d:.2f}; chance {self.chance_top:.2f}){words}."
+            f"{self.method}: the brightest pixel lies on the object of the largest effect in {self.peak.count} of "
+            f"{scenes} {peak}, and that object is the most salient in {self.top.count} {top}{words}."
         )
+
+    def _share(self, found: Proportion, chance: float) -> str:
+        return f"(95% CI {found.range}; by chance {whole_percent(chance)})"
 
 
 def scene_agreement(explanation: Explanation, found: SaliencyMap) -> SceneAgreement:
@@ -84,33 +85,39 @@ def rank_correlation(values: Sequence[float], other: Sequence[float]) -> float |
     return float(spearmanr(values, other).statistic)
 
 
-def agreements(explanations: Sequence[Explanation]) -> list[MethodAgreement]:
-    """The agreement of each method over all these scenes."""
+def agreements(explanations: Sequence[Explanation], starts: Mapping[str, Hashable]) -> list[MethodAgreement]:
+    """The agreement of each method over all these scenes; `starts` has the start of each picture, whose scenes are
+    alike (`Results.starts`).
+    """
     pairs = [(e, found) for e in explanations if e.saliency for found in e.saliency.maps]
     methods = list(dict.fromkeys(found.method for _, found in pairs))
     return [
-        _agreement(method, [(e, found) for e, found in pairs if found.method == method]) for method in methods
+        _agreement(method, [(e, found) for e, found in pairs if found.method == method], starts)
+        for method in methods
     ]
 
 
-def _agreement(method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]]) -> MethodAgreement:
+def _agreement(
+    method: Method, pairs: Sequence[tuple[Explanation, SaliencyMap]], starts: Mapping[str, Hashable]
+) -> MethodAgreement:
     rows = [scene_agreement(e, found) for e, found in pairs]
     blamed = [(e.strongest, found) for e, found in pairs if e.strongest is not None]
     n = len(blamed)
-    peak, top = (
-        sum(map(bool, hits))
-        for hits in zip(*((r.peak_is_strongest, r.top_is_strongest) for r in rows), strict=True)
-    )
+    clusters = [starts.get(e.picture, e.picture) for e, _ in pairs]
+
+    def share(hits: Sequence[bool | None]) -> Proportion:
+        return share_of_alike(
+            (start, hit) for start, hit in zip(clusters, hits, strict=True) if hit is not None
+        )
+
     ranked = [row.rank_correlation for row in rows if row.rank_correlation is not None]
     shares = [found.pixels[index] / (sum(found.pixels) + found.background_pixels) for index, found in blamed]
     return MethodAgreement(
         method=method,
         scenes=n,
-        peak_hits=peak,
-        peak_interval=clopper_pearson(peak, n),
+        peak=share([row.peak_is_strongest for row in rows]),
         chance_peak=float(np.mean(shares)) if n else 0.0,
-        top_hits=top,
-        top_interval=clopper_pearson(top, n),
+        top=share([row.top_is_strongest for row in rows]),
         chance_top=float(np.mean([1 / len(found.sums) for _, found in blamed])) if n else 0.0,
         rank_correlation=float(np.mean(ranked)) if ranked else None,
         ranked=len(ranked),

@@ -73,6 +73,12 @@ class Results:
     nearest: tuple[Hit, ...] = ()  # most confident misses of a run without hits
 
     @property
+    def starts(self) -> dict[str, int]:
+        """By picture, the start of each hit. Hits of one start are alike, and shares of hits allow for that."""
+        numbered = zip(self.found, self.families.clusters, strict=True)
+        return {hit.record.picture: start for hit, start in numbered if hit.record.picture}
+
+    @property
     def prior(self) -> tuple[Draw[Latent], ...]:
         """The prior draws at the deciding look."""
         return self.sample.draws

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,8 @@ from markupsafe import Markup
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Hash, LogProb, Number
 from trex.foundation.words import percent
-from trex.inference.statistics.proportion import Proportion, share
+from trex.inference.statistics.clustered import share_of_alike
+from trex.inference.statistics.proportion import Proportion
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import rate_words
@@ -99,29 +100,38 @@ class Confirmation:
         return replace(self, scenes=kept, asked=len(pictures))
 
 
-def stay(scenes: Sequence[Confirmed]) -> Proportion:
-    """The share of scenes that are still hits."""
-    return share(scene.after.is_hit for scene in scenes)
+def stay(scenes: Sequence[Confirmed], starts: Mapping[str, Hashable]) -> Proportion:
+    """The share of scenes that are still hits; `starts` has the start of each picture of the search, whose scenes are
+    alike (`Results.starts`).
+    """
+    return share_of_alike((_start(scene, starts), scene.after.is_hit) for scene in scenes)
 
 
-def still_wrong(scenes: Sequence[Confirmed]) -> Proportion:
+def still_wrong(scenes: Sequence[Confirmed], starts: Mapping[str, Hashable]) -> Proportion:
     """Among the scenes that were answered wrongly, the share that still is, at any confidence."""
-    return share(scene.is_wrong for scene in scenes if scene.was_wrong)
+    return share_of_alike((_start(scene, starts), scene.is_wrong) for scene in scenes if scene.was_wrong)
 
 
-def sentences(scenes: Sequence[Confirmed], preset: str, number: int) -> tuple[str, ...]:
+def _start(scene: Confirmed, starts: Mapping[str, Hashable]) -> Hashable:
+    """Its own if the picture is of no hit any more."""
+    return starts.get(scene.before.picture, scene.before.picture)
+
+
+def sentences(
+    scenes: Sequence[Confirmed], preset: str, number: int, starts: Mapping[str, Hashable]
+) -> tuple[str, ...]:
     """The conclusions in sentences, for the terminal and the report."""
     if not scenes:
         return (f"None of the {number} scenes is rendered at {preset} yet.",)
     missing = f" ({number - len(scenes)} of {number} are not rendered yet)" if len(scenes) < number else ""
-    words = [f"Rendered at {preset}, {rate_words(stay(scenes))} stay in the level set{missing}."]
-    wrong = still_wrong(scenes)
+    words = [f"Rendered at {preset}, {rate_words(stay(scenes, starts))} stay in the level set{missing}."]
+    wrong = still_wrong(scenes, starts)
     if wrong.of:
         right = wrong.of - wrong.count
         words.append(f"Wrong answers that stay wrong: {rate_words(wrong)}; that become right: {right}.")
     words.append(
-        "The intervals treat the scenes as independent, which scenes of one chain are not; the most confident scenes "
-        "are the ones whose confidence is most likely to fall."
+        "The intervals allow for scenes that are alike, as those of one start are; the most confident scenes are the "
+        "ones whose confidence is most likely to fall."
     )
     return tuple(words)
 
@@ -164,7 +174,9 @@ COLUMNS: tuple[Column[Confirmed], ...] = (
 )
 
 
-def confirmed_section(folder: RunFolder, found: Confirmation) -> dict[str, object]:
+def confirmed_section(
+    folder: RunFolder, found: Confirmation, starts: Mapping[str, Hashable]
+) -> dict[str, object]:
     """A confirmation for the report, with the scenes' pictures; RunError if one is missing or damaged."""
 
     def image(scene: Confirmed) -> str:
@@ -176,7 +188,7 @@ def confirmed_section(folder: RunFolder, found: Confirmation) -> dict[str, objec
     return {
         "preset": found.preset,
         "size": found.size,
-        "sentences": sentences(found.scenes, found.preset, max(found.asked, len(found.scenes))),
+        "sentences": sentences(found.scenes, found.preset, max(found.asked, len(found.scenes)), starts),
         "table": Table(f"Scenes at {found.preset}", columns, found.scenes),
     }
 

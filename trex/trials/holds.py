@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,7 +19,7 @@ from trex.foundation.files import write_atomic
 from trex.foundation.progress import Progress
 from trex.foundation.words import whole_percent
 from trex.inference.scoring import Scorer
-from trex.inference.statistics.clustered import clustered_share
+from trex.inference.statistics.clustered import share_of_alike
 from trex.inference.statistics.proportion import Proportion
 from trex.query.target import leaves_answer_open
 from trex.runs.folder import RunFolder
@@ -167,10 +167,8 @@ def read_held(folder: RunFolder) -> HeldScenes | None:
 
 def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) -> Holds:
     """How far the finding of a run's most confident hits holds, as far as it was measured; None: of all."""
-    starts = {
-        hit.record.picture: start
-        for hit, start in zip(results.found[:most], results.families.clusters[:most], strict=True)
-    }
+    wanted = {hit.record.picture for hit in results.found[:most]}
+    starts = {picture: start for picture, start in results.starts.items() if picture in wanted}
     held = read_held(folder)
     scenes = [scene for scene in held.scenes if scene.picture in starts] if held else []
     large = read_confirmation(folder, LARGE)
@@ -178,10 +176,7 @@ def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) 
 
     def share(rows: Iterable[tuple[str, Sequence[bool]]]) -> Proportion | None:
         """The share of True among pictures, of which those of a start are alike; None if there are no pictures."""
-        pictures: dict[Hashable, list[bool]] = {}
-        for picture, row in rows:
-            pictures.setdefault(starts[picture], []).extend(row)
-        found = clustered_share(list(map(sum, pictures.values())), list(map(len, pictures.values())))
+        found = share_of_alike((starts[picture], is_it) for picture, row in rows for is_it in row)
         return found if found.of else None
 
     return Holds(

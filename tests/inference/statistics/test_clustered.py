@@ -9,7 +9,12 @@ from scipy import stats
 from tests.references.statistics import ALPHA
 from trex.foundation.errors import InputError
 from trex.inference.statistics import clustered
-from trex.inference.statistics.clustered import clustered_difference, clustered_interval, paired_difference
+from trex.inference.statistics.clustered import (
+    clustered_difference,
+    clustered_interval,
+    paired_difference,
+    share_of_alike,
+)
 from trex.inference.statistics.paired import paired
 from trex.inference.types import Floats
 
@@ -35,6 +40,19 @@ def test_without_degrees_of_freedom_eight_clusters_are_not(monkeypatch: pytest.M
     """Planted: the variance between eight clusters is taken as known."""
     monkeypatch.setattr(stats.t, "ppf", lambda q, df: stats.norm.ppf(q))
     assert stats.binom.cdf(coverage(8, 100), REPEATS, 0.95) < ALPHA
+
+
+def test_the_share_of_examples_that_are_alike_is_covered() -> None:
+    """Eight examples of three starts. Planted bug: each its own cluster, which misses the share in a quarter."""
+    rng, starts, inside, alone = np.random.default_rng(22), [0] * 6 + [1, 2], 0, 0
+    for _ in range(REPEATS):
+        is_it = rng.random(8) < rng.beta(0.5, 0.5, 3)[starts]
+        together = share_of_alike(zip(starts, is_it.tolist(), strict=True))
+        apart = share_of_alike(enumerate(is_it.tolist()))
+        assert (together.count, together.of) == (apart.count, apart.of) == (is_it.sum(), 8)
+        inside += together.interval.low <= 0.5 <= together.interval.high
+        alone += apart.interval.low <= 0.5 <= apart.interval.high
+    assert stats.binom.cdf(inside, REPEATS, 0.95) > ALPHA > stats.binom.cdf(alone, REPEATS, 0.95)
 
 
 def rare_coverage(n_clusters: int, whole: float, stray: float, size: int = 12) -> int:

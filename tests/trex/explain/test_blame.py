@@ -251,7 +251,7 @@ def test_of_objects_with_equal_effects_none_is_the_one_responsible(
     assert even.blame == Blame("either", (0, 1)) and even.chief == chief
     pixels = (10, 10, 10, 10, 10)
     points = SaliencyMap("smoothgrad", {}, (1.0, 5.0, 0.5, 0.2, 0.1), pixels, 0.1, 50, (0, 0), 1)
-    (agreed,) = agreements([replace(even, saliency=Saliency(("1",), (points,)))])
+    (agreed,) = agreements([replace(even, saliency=Saliency(("1",), (points,)))], {})
     assert agreed.scenes == (0 if chief is None else 1)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,8 +84,8 @@ def test_a_model_that_looks_at_one_object_is_seen_to(index: int, tmp_path: Path)
             assert found_map.ranking[0] == index
             assert found_map.completeness_gap is None or found_map.completeness_gap < 1e-3
             assert sum(found_map.sums) - found_map.sums[index] + found_map.background == 0.0
-        rates = agreements([explanation])
-        assert [(rate.scenes, rate.peak_hits, rate.top_hits) for rate in rates] == [(1, 1, 1)] * 2
+        rates = agreements([explanation], {})
+        assert [(rate.scenes, rate.peak.count, rate.top.count) for rate in rates] == [(1, 1, 1)] * 2
         assert all(rate.chance_top == 0.25 and rate.chance_peak < 0.05 for rate in rates)
 
 
@@ -111,6 +112,18 @@ def test_a_map_of_the_wrong_object_does_not_point(tmp_path: Path) -> None:
     assert (row.peak_is_strongest, row.top_is_strongest) == (False, False)
     assert row.rank_correlation is not None
     assert row.rank_correlation < 0.5
+
+
+def test_scenes_of_one_start_say_as_little_as_one(tmp_path: Path) -> None:
+    """Planted bug: each of eight scenes of one start counted, so that a map agreed in 63% or more."""
+    with explained(tmp_path, looks_at({0: 18.0})) as (_, explanation):
+        eight = [replace(explanation, picture=f"{k:064x}") for k in range(8)]
+        starts = {each.picture: 0 for each in eight}
+        for one, eight_alone in zip(agreements(eight, starts), agreements(eight, {}), strict=True):
+            assert (one.peak.count, one.peak.of, one.top.of) == (8, 8, 8)
+            assert one.peak.interval.low == one.top.interval.low == pytest.approx(0.025)
+            assert eight_alone.peak.interval.low == pytest.approx(0.63, abs=0.01)
+            assert "in 8 of 8 scenes (95% CI 2.5–100%; by chance" in one.sentence()
 
 
 def test_a_damaged_map_is_named(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from tests.running.command_line import refused, trex
 from tests.running.runs import change_manifest, run
 from tests.worlds import grainy_models
 from trex.inference.statistics.proportion import clopper_pearson
+from trex.pages.wording import rate_words
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import read_draws, run_draws
 from trex.runs.folder import open_run
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.scenes.scene import Scene
@@ -67,9 +68,12 @@ class Elsewhere(FakeRenderer):
 def no_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report takes longer than all else here; one test looks at it."""
     if "report" not in request.node.name:
-        monkeypatch.setattr(
-            "trex.commands.results.confirmed.renew_report", lambda path: SimpleNamespace(report=path)
-        )
+        monkeypatch.setattr("trex.commands.results.confirmed.renew_report", without_page)
+
+
+def without_page(path: Path) -> SimpleNamespace:
+    with open_run(path, for_writing=False) as folder:
+        return SimpleNamespace(report=path, results=read_results(folder.manifest, run_draws(folder)))
 
 
 @pytest.fixture(scope="module")
@@ -151,18 +155,28 @@ def test_scenes_that_look_otherwise_are_counted_as_such(
     assert unasked.verdict == LEAVES and not unasked.is_wrong  # right or wrong is not said of it
     assert planted.scenes[1].verdict == (WRONG if planted.scenes[1].truth != "0" else RIGHT)
     assert [planted.scenes[i] for i in (0, 2)] == [honest.scenes[i] for i in (0, 2)]
-    assert stay(planted.scenes).count == stay(honest.scenes).count - (honest.scenes[1].verdict == STAYS)
+    assert stay(planted.scenes, {}).count == stay(honest.scenes, {}).count - (
+        honest.scenes[1].verdict == STAYS
+    )
 
 
-def test_the_sentence_counts_and_its_interval_is_clopper_and_pearson_s(
-    path: Path, renderer: Elsewhere
-) -> None:
+def test_the_sentence_counts_and_scenes_of_one_start_are_alike(path: Path, renderer: Elsewhere) -> None:
+    """Planted bug: three scenes of one start told as much as three."""
     assert confirm_hits(path, "--top", 3).exit_code == 0
     confirmation = confirmed(path)
-    n = stay(confirmation.scenes).count
-    low, high = clopper_pearson(n, 3)
-    assert stay(confirmation.scenes).interval == (low, high)
-    texts = sentences(confirmation.scenes, PRESET, 5)
+    n = stay(confirmation.scenes, {}).count
+    assert stay(confirmation.scenes, {}).interval == pytest.approx(clopper_pearson(n, 3)), (
+        "each of its own start"
+    )
+    alike = {scene.before.picture: 0 for scene in confirmation.scenes}
+    assert stay(confirmation.scenes, alike).interval == pytest.approx(clopper_pearson(n // 3, 1))
+    assert (
+        still_wrong(confirmation.scenes, alike).interval.high
+        - still_wrong(confirmation.scenes, alike).interval.low
+        > 0.9
+    )
+    texts = sentences(confirmation.scenes, PRESET, 5, alike)
+    assert rate_words(stay(confirmation.scenes, alike)) in texts[0]
     assert f"{n} of 3" in texts[0] and "2 of 5 are not rendered yet" in texts[0]
 
 
@@ -308,7 +322,7 @@ def test_each_share_has_its_own_denominator() -> None:
     """Planted bugs: of all scenes, how many are wrong; hits of the search in place of those at the other look; a
     question without an answer counted as wrong.
     """
-    wrong, stays = still_wrong(SCENES), stay(SCENES)
+    wrong, stays = still_wrong(SCENES, {}), stay(SCENES, {})
     assert (stays.count, stays.of) == (3, 7)
     assert (wrong.count, wrong.of) == (2, 3)
     assert [confirmed.verdict for confirmed in SCENES] == [STAYS, WRONG, RIGHT, STAYS, WRONG, STAYS, LEAVES]

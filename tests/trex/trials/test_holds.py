@@ -141,8 +141,9 @@ def test_the_shares_are_those_of_the_hits_asked_for_and_whole_runs_say_them(
 
 def of(hits: Sequence[Hit], starts: Sequence[int] | None = None) -> Results:
     """Results with these hits, each of its own start if none are given."""
-    families = SimpleNamespace(clusters=tuple(range(len(hits)) if starts is None else starts))
-    return cast(Results, SimpleNamespace(found=tuple(hits), families=families))
+    numbered = range(len(hits)) if starts is None else starts
+    by_picture = {hit.record.picture: start for hit, start in zip(hits, numbered, strict=True)}
+    return cast(Results, SimpleNamespace(found=tuple(hits), starts=by_picture))
 
 
 def made(rows: Sequence[Sequence[bool]], *, was_wrong: bool | None = True) -> HeldScenes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,19 +21,23 @@ def confirmed_runs(runs: Sequence[Path], options: ConfirmOptions, progress: Prog
     """What the hits of each run are at the preset, and all runs together; every report is written again."""
     done = confirm(runs, options, progress)
     documents, lines = [], []
+    all_starts: dict[str, Hashable] = {}
     for folder, confirmation in done:
         scenes, preset = confirmation.scenes, confirmation.preset
-        rates = {"stay": _share(stay(scenes)), "still_wrong": _share(still_wrong(scenes))}
+        outcome = renew_report(folder.path)
+        starts = {picture: (folder.path, start) for picture, start in outcome.results.starts.items()}
+        all_starts |= starts
+        rates = {"stay": _share(stay(scenes, starts)), "still_wrong": _share(still_wrong(scenes, starts))}
         documents.append({"run": str(folder.path), **asdict(confirmation), **rates})
         lines.append(f"{folder.path}: {folder.manifest.facts.question}")
         lines += Table("", COLUMNS, scenes).text("  ")
-        lines += [f"  {sentence}" for sentence in sentences(scenes, preset, confirmation.asked)]
-        lines.append(f"report: {renew_report(folder.path).report}")
+        lines += [f"  {sentence}" for sentence in sentences(scenes, preset, confirmation.asked, starts)]
+        lines.append(f"report: {outcome.report}")
     if len(done) > 1:
         scenes = tuple(scene for _, confirmation in done for scene in confirmation.scenes)
         total = sum(confirmation.asked for _, confirmation in done)
         lines.append(f"all {counted(len(done), 'run')}:")
-        lines += [f"  {sentence}" for sentence in sentences(scenes, options.preset, total)]
+        lines += [f"  {sentence}" for sentence in sentences(scenes, options.preset, total, all_starts)]
     return Printed({"runs": documents}, "\n".join(lines))
 
 

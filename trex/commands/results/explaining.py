@@ -45,7 +45,10 @@ def explain_with_report(
             done = replace(done, traces=read_traces(folder))
             if large:
                 _render_large(folder, options, display, hint)
-        return done, conclude_run(folder, run_draws(folder)).report
+        outcome = conclude_run(folder, run_draws(folder))
+        if isinstance(done, ExplainedHits):
+            done = replace(done, starts=outcome.results.starts)
+        return done, outcome.report
 
 
 def _render_large(folder: RunFolder, options: ExplainOptions, display: Display, hint: str) -> None:

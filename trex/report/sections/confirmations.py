@@ -11,7 +11,8 @@ from trex.trials.confirmation import confirmed_section
 
 def confirmed(context: ReportContext) -> Mapping[str, object] | None:
     """The confirmations of the run; None if there are none."""
-    found = [confirmed_section(context.folder, confirmation) for confirmation in context.confirmations]
+    starts = context.results.starts
+    found = [confirmed_section(context.folder, each, starts) for each in context.confirmations]
     return {"confirmations": found} if found else None
 
 

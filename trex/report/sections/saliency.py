@@ -11,7 +11,7 @@ from trex.report.section import Section, template_file
 
 def saliency(context: ReportContext) -> Mapping[str, object] | None:
     """The agreement of each method; None if no explained scene has a saliency map."""
-    found = agreements(list(context.explanations.values()))
+    found = agreements(list(context.explanations.values()), context.results.starts)
     return {"agreements": found} if found else None
 
 
