@@ -67,7 +67,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
 from trex.foundation.progress import Progress, silent
-from trex.foundation.words import counted
+from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
 from trex.scenes.graph import Facts, touching
@@ -114,22 +114,26 @@ class Audit:
 
     @property
     def headline(self) -> str:
-        """What was found, in one sentence."""
+        """What was found, in up to three sentences."""
         n, rejected = len(self.told), len(self.findings) - len(self.confirmed)
         if not self.findings:
             return "No family of confident mistakes was found."
-        found = f"{counted(n, 'failure family', 'failure families')} confirmed"
-        if rejected:
-            found += f", {counted(rejected, 'other rule')} not"
+        texts = [f"{counted(n, 'failure family is', 'failure families are')} confirmed"]
         if n and self.fresh and self.fresh.coverage.of:
             held, where = self.fresh.coverage, f"{self.fresh.scenes:,} fresh scenes"
         else:
             held, where = self.coverage, f"the {self.settings.held_out:,} scenes that confirmed them"
         if n and held.of:
-            alike = len(self.confirmed) - n
-            they = f"with {alike} more told with them, they" if alike else "they"
-            found += f"; {they} hold {share_words(held, f'the confident mistakes in {where}')}"
-        return f"{found}."
+            alike, hold = len(self.confirmed) - n, "it holds" if n == 1 else "they hold"
+            hold = (
+                f"with {alike} more that {'is' if alike == 1 else 'are'} listed under “Also”, {hold}"
+                if alike
+                else hold
+            )
+            texts.append(f"{hold} {share_words(held, f'the confident mistakes in {where}')}")
+        if rejected:
+            texts.append(f"{counted(rejected, 'other rule was', 'other rules were')} not confirmed")
+        return " ".join(f"{capitalized(text)}." for text in texts)
 
 
 @dataclass(frozen=True)

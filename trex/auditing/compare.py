@@ -243,10 +243,11 @@ def agreement_words(agreement: Agreement) -> str:
     )
 
 
-def beside_words(beside: Beside) -> str:
-    """How often two models make a confident mistake in the same scenes, in one sentence."""
+def beside_words(model: str, beside: Beside) -> str:
+    """How often an audit's model and the other one make a confident mistake in the same scenes, in one sentence."""
     item = beside.mistakes
     return (
-        f"Confident mistakes in {item.both + item.only_first:,} of {item.n:,} held-out scenes, by {beside.model} in "
-        f"{item.both + item.only_second:,}; in {item.both:,} by both (exact McNemar test, p = {item.p_value:.2g})."
+        f"{model} makes a confident mistake in {item.both + item.only_first:,} of {item.n:,} held-out scenes, "
+        f"{beside.model} in {item.both + item.only_second:,}; both do in {item.both:,} (exact McNemar test, "
+        f"p = {item.p_value:.2g})."
     )

@@ -99,7 +99,7 @@ def write_report(
         "table": _table(done.by_question),
         "agreement_words": agreement_words(done.fresh.agreement) if done.fresh else "",
         "beside": beside,
-        "beside_words": beside_words(beside) if beside else "",
+        "beside_words": beside_words(done.settings.model, beside) if beside else "",
         "both_page": BOTH,
         "not_found_words": not_found_words(done.looked_for),
         "not_found": _absent(done.looked_for.absent),
@@ -117,7 +117,7 @@ def write_beside(done: Audit, beside: Beside, rows: Sequence[SideBySide], other:
     values: dict[str, object] = {
         "models": models,
         "rows": rows,
-        "beside_words": beside_words(beside),
+        "beside_words": beside_words(done.settings.model, beside),
         "look": done.settings.look,
         "share_words": share_words,
         "verdict": verdict_words,

@@ -78,7 +78,7 @@ class AuditResult:
 
     @property
     def headline(self) -> str:
-        """What was found, in one sentence."""
+        """What was found, in up to three sentences."""
         return self.done.headline
 
     @property
@@ -114,7 +114,7 @@ class AuditResult:
                 *(f"    Also: {' '.join(_sentences(each))}" for each in self.done.within(finding)),
             )
         ]
-        compared = [beside_words(self.beside)] if self.beside else []
+        compared = [beside_words(self.done.settings.model, self.beside)] if self.beside else []
         lines = [
             self.headline,
             *families,

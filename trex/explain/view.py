@@ -12,6 +12,7 @@ from trex.explain.explanation import Effect, Explanation, Score
 from trex.explain.saliency_masks import Map, read_map
 from trex.explain.words import METHOD_NAMES, effect_table, map_words, sentences
 from trex.foundation.words import percent
+from trex.inference.types import Floats
 from trex.pages.table import Table
 from trex.pages.thumbnails import jpeg_url
 from trex.pages.wording import points
@@ -22,6 +23,7 @@ from trex.scenes.scene import object_words
 from trex.trials.confirmation import EnlargedLook
 
 RED = np.array([215, 38, 30], dtype=np.float64)
+YELLOW = np.array([250, 200, 20], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def make_explanation_view(
     )
     return ExplanationView(
         sentences=sentences(explanation, misread),
-        shots=(_original(folder, explanation, look), *_removal_shots(folder, explanation, misread)),
+        shots=(_original(folder, explanation, look, misread), *_removal_shots(folder, explanation, misread)),
         maps=tuple(_map_shots(folder, explanation)),
         tables=tuple(table for table in tables if table.rows),
         is_exact=explanation.control.is_exact,
@@ -76,15 +78,28 @@ def make_explanation_view(
     )
 
 
-def _original(folder: RunFolder, explanation: Explanation, look: EnlargedLook | None) -> Shot:
-    score = explanation.control.score
+def _original(
+    folder: RunFolder, explanation: Explanation, look: EnlargedLook | None, misread: Collection[int]
+) -> Shot:
+    """The found scene: misread objects in red, as on the first screen, and others that are responsible in yellow.
+
+    If it is not known what is misread, those responsible are in red.
+    """
+    score, parts = explanation.control.score, explanation.blame.parts
+    others = [index for index in parts if index not in misread] if misread else []
+    red = sorted(misread) or parts
+    words = [f"red: {'misread' if misread else 'responsible'}"] if red else []
+    words += ["yellow: responsible"] if others else []
+
+    def image(pixels: Bytes, mask: Bytes) -> str:
+        return jpeg_url(outlined(outlined(pixels, mask, others, YELLOW), mask, red))
+
     return Shot(
-        jpeg_url(outlined(*read_picture(folder, score.picture), explanation.blame.parts)),
-        "nothing left out",
+        image(*read_picture(folder, score.picture)),
+        " · ".join(["nothing left out", *words]),
         _sure(folder, score),
-        f"The found scene; confidence {percent(score.confidence)}"
-        + ("; each object responsible has a red outline" if explanation.blame.parts else ""),
-        large="" if look is None else jpeg_url(outlined(*look.read(folder), explanation.blame.parts)),
+        f"The found scene; confidence {percent(score.confidence)}; outlines {', '.join(words) or 'none'}",
+        large="" if look is None else image(*look.read(folder)),
         note="" if look is None else look.words,
     )
 
@@ -136,8 +151,8 @@ def _map_shots(folder: RunFolder, explanation: Explanation) -> list[Shot]:
     return shots
 
 
-def outlined(pixels: Bytes, mask: Bytes, objects: Sequence[int]) -> Bytes:
-    """The picture (H, W, 3) with a red line two pixels wide around each of these objects; `mask` is (H, W)."""
+def outlined(pixels: Bytes, mask: Bytes, objects: Sequence[int], color: Floats = RED) -> Bytes:
+    """The picture (H, W, 3) with a line two pixels wide around each of these objects; `mask` is (H, W)."""
     drawn = pixels.copy()
     for index in objects:
         inside = mask == index + 1
@@ -145,7 +160,7 @@ def outlined(pixels: Bytes, mask: Bytes, objects: Sequence[int]) -> Bytes:
         for _ in range(2):
             near = np.pad(grown, 1)
             grown = near[1:-1, 1:-1] | near[:-2, 1:-1] | near[2:, 1:-1] | near[1:-1, :-2] | near[1:-1, 2:]
-        drawn[grown & ~inside] = RED.astype(np.uint8)
+        drawn[grown & ~inside] = color.astype(np.uint8)
     return drawn
 
 

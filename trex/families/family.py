@@ -55,6 +55,7 @@ NAMING = (
 )  # symptoms whose sentence may name one value
 CLEAR = 0.8  # share of a family's failures from which on the most frequent value stands for all
 SCENES = Noun("scene", "scenes")
+WRONG = "The model is wrong"
 TRIES = 200  # prior scenes for each wanted one
 
 
@@ -176,6 +177,19 @@ class Family:
             return f"In {found}, {where}; other random {self.noun.many} do not confirm that this matters."
         return _sentence(self.stated)
 
+    def wrongly(self, answer: str) -> str:
+        """`words`; of a family without traced misreadings, with the wrong answer: "The model wrongly answers 2, ...".
+
+        Parameters
+        ----------
+        answer : str
+            The wrong answer, "" if it is not always the same. Example: "2".
+        """
+        words = self.words
+        if self.symptom != RESPONSIBLE or not answer:
+            return words
+        return f"The model wrongly answers {answer}{words.removeprefix(WRONG)}"
+
     @property
     def _usually(self) -> str:
         """How often its conditions hold in random scenes; an older run does not say."""
@@ -238,7 +252,7 @@ class Family:
         n = self.size
         every = "it" if n == 1 else "both" if n == 2 else f"all {n}"
         if self.is_established:
-            return f"Its conditions hold in {every}{self._usually}."
+            return f"This holds in {every}{self._usually}."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
         where = " and ".join(
             [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]
@@ -383,9 +397,9 @@ def _of_scene(symptom: Symptom, value: str) -> str:
 def _misread(symptom: Symptom, noun: str, value: str) -> tuple[str, ...]:
     """What the model does with an object."""
     if symptom == RESPONSIBLE:
-        return (f"the model is right without {noun}",)
+        return (f"the model is wrong, and becomes right without {_one(noun)}",)
     if symptom == DECIDES:
-        return (f"the answer depends on {noun}",)
+        return (f"the answer depends on {_one(noun)}",)
     if symptom.what == "missed":
         return (f"the model misses {noun}",)
     if symptom.what == "doubled":
@@ -395,6 +409,10 @@ def _misread(symptom: Symptom, noun: str, value: str) -> tuple[str, ...]:
     return (
         f"the model sees {noun} as {value}" if value else f"the model sees {noun} in another {symptom.what}",
     )
+
+
+def _one(noun: str) -> str:
+    return "one of the objects" if noun == noun_words(()) else noun
 
 
 def _wrong_answer(family: Family) -> str:

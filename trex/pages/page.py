@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from trex.foundation.words import percent, percent_span
+from trex.foundation.words import capitalized, percent, percent_span
 from trex.pages.glossary import gloss
 from trex.pages.wording import points
 
@@ -54,6 +54,12 @@ def _environment(filters: tuple[tuple[str, Callable[..., str]], ...], folder: Pa
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "points": points, "gloss": gloss, **dict(filters)}
+    environment.filters |= {
+        "percent": percent,
+        "points": points,
+        "gloss": gloss,
+        "capitalized": capitalized,
+        **dict(filters),
+    }
     environment.globals["interval"] = percent_span
     return environment

@@ -20,7 +20,7 @@ class Column(Generic[Row]):
 
     head: str
     cell: Callable[[Row], str]
-    is_number: bool = False  # aligned to the right on the terminal
+    is_number: bool = False  # aligned to the right
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,10 @@ class Table(Generic[Row]):
     def html(self, label: str) -> Markup:
         """The table as HTML under another label, which is unique on its page."""
         head = Markup("").join(
-            Markup('<th scope="col">{}</th>').format(column.head) for column in self.columns
+            Markup(
+                '<th scope="col" class="number">{}</th>' if column.is_number else '<th scope="col">{}</th>'
+            ).format(column.head)
+            for column in self.columns
         )
         rows = Markup("\n").join(map(self._html_row, self.rows))
         return Markup(

@@ -53,16 +53,31 @@ class Results:
     @property
     def sentences(self) -> list[str]:
         """What they show, claimed only if controls, intervals and proof support it."""
-        holds = self.proof is None or self.proof.holds
         rows = [
             line
             for found in self.found.values()
-            for line in (
-                found.said(is_proof_held=holds) if isinstance(found, CorrectResult) else found.sentences
-            )
+            for line in (self._corrected if isinstance(found, CorrectResult) else found.sentences)
         ]
         is_proved = self.proof is not None and self.correct is not None and bool(self.correct.best)
         return [*rows, *self.proof.sentences] if self.proof is not None and is_proved else rows
+
+    @property
+    def _corrected(self) -> list[str]:
+        """What the correction shows, its verdict last."""
+        holds = self.proof is None or self.proof.holds
+        return self.correct.said(is_proof_held=holds) if self.correct is not None else []
+
+    @property
+    def title(self) -> str:
+        """The verdict in a few words, before the model's name: "Not repaired"."""
+        if self.correct is None:
+            return "Repair, not finished"
+        return "Repaired" if self.is_repaired else "Not repaired"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict with its reasons, "" of a repair that is not finished."""
+        return self._corrected[-1] if self.correct is not None else ""
 
     @property
     def is_repaired(self) -> bool:

@@ -148,6 +148,16 @@ class ReportContext:
         return family_choices(self.results.families, self.noun)
 
     @property
+    def best(self) -> tuple[float, str]:
+        """The highest confidence in the target, and of what it is: the mean over render noise, if hits have one."""
+        means = [hit.mean_confidence for hit in self.results.found if hit.mean_confidence is not None]
+        return (
+            (max(means), "mean over render noise")
+            if means
+            else (self.results.conclusion.best, "in one picture")
+        )
+
+    @property
     def starts(self) -> str:
         """How many of the hits are independent of each other."""
         return f"from {counted(self.results.families.cluster_count, 'independent start')}"

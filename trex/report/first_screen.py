@@ -9,7 +9,7 @@ from typing import Literal
 
 from trex.explain.explanation import Explanation
 from trex.explain.traces import Traces
-from trex.families.family import Family
+from trex.families.family import Family, clear_value
 from trex.families.lineage import Families
 from trex.families.pattern import predicate
 from trex.foundation.words import capitalized, counted, percent
@@ -80,7 +80,7 @@ def first_screen(
     sure = [family for family in traced if not family.is_tentative]
     found = headline(manifest, results)
     return FirstScreen(
-        what=sure[0].words if sure else found,
+        what=_what(sure[0], results) if sure else found,
         evidence=tuple(
             filter(None, [_sure(manifest, results), *_evidence(results, sure, traces, explanations)])
         ),
@@ -89,6 +89,10 @@ def first_screen(
         how_far=holds.sentence() if results.found else "",
         then=_then(manifest, results, run),
     )
+
+
+def _what(family: Family, results: Results) -> str:
+    return family.wrongly(clear_value(results.found[place].answer for place in family.members))
 
 
 def tone(results: Results) -> Tone:
@@ -156,7 +160,7 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
     In each it is the one of all whose removal helps most. That it causes the mistake is not said: where removing any
     object often helped, one of several would do so in most scenes.
     """
-    n = right = 0
+    n = right = seen = 0
     for hit in results.found:
         explanation = explanations.get(hit.record.picture)
         if hit.is_wrong and hit.scene and explanation and tells_truth(explanation):
@@ -164,10 +168,13 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
             misread = misread_parts(traced.failures) if traced else ()
             effect = telling(explanation, misread)
             n += 1
+            seen += bool(misread)
             right += effect is not None and effect.edits[0].index not in misread
     if not right:
         return []
-    return [f"Without one other object the model is right in {right} of {n} scenes."]
+    return [
+        f"In {right} of {n} scenes, removing one {'other object' if seen else 'object'} makes the model right."
+    ]
 
 
 def _starts(families: Families, n: int, many: str) -> str:

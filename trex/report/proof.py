@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trex.explain.explanation import Effect, Explanation
 from trex.explain.traces import TracedDraw
@@ -22,13 +22,14 @@ class Proof:
     """One hit: its picture, and what the model sees; and the scene after a change that makes the model right.
 
     `answer` is the model's with its probability, the mean over render noise where that was looked at.
-    `misread` is in words: "the small green cylinder is read as a cube". The second picture is "" if no removal makes
-    the model right.
+    `misread` is in words: "the small green cylinder is read as a cube"; `outlined` is what the picture outlines. The
+    second picture is "" if no removal makes the model right.
     """
 
     place: int
     image: str  # data URL
     misread: str
+    outlined: str
     answer: str
     beside: str = ""
     change: str = ""
@@ -47,10 +48,12 @@ def proof_of(
     parts = misread_parts(failures)
     if not failure and explanation and explanation.chief is not None:
         parts = (explanation.chief,)
+    misread = misread_words(failure, hit.record.scene) if failure else ""
     base = Proof(
         place,
         jpeg_url(outlined(pixels, mask, parts)),
-        misread_words(failure, hit.record.scene) if failure else "",
+        misread,
+        (misread or "the object responsible") if parts else "",
         f"{hit.answer} ({percent(hit.averaged)})",
     )
     change = None if explanation is None else telling(explanation, parts)
@@ -58,17 +61,19 @@ def proof_of(
         return base
     shown, _ = read_picture(folder, change.score.picture)
     removed = change.edits[0].index
-    return Proof(
-        place,
-        base.image,
-        base.misread,
-        base.answer,
-        jpeg_url(shown),
-        "without it"
-        if removed in parts
-        else f"without the {object_words(hit.record.scene, removed, beside=parts)}",
-        change.score.answer,
+    return replace(
+        base,
+        beside=jpeg_url(shown),
+        change=_without(hit, removed, parts, is_misread=failure is not None),
+        beside_answer=change.score.answer,
     )
+
+
+def _without(hit: Hit, removed: int, parts: tuple[int, ...], *, is_misread: bool) -> str:
+    """Without what, and that it is the outlined object if nothing before has named that."""
+    if removed not in parts:
+        return f"without the {object_words(hit.record.scene, removed, beside=parts)}"
+    return "without it" if is_misread else f"without the outlined {object_words(hit.record.scene, removed)}"
 
 
 def tells_truth(explanation: Explanation) -> bool:

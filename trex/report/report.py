@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from trex.foundation.words import capitalized, span
+from trex.foundation.words import span
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
 from trex.report import gallery
@@ -35,4 +35,4 @@ def write_report(
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
-    return folder.write(REPORT, page("report.html", values, span=span, capitalized=capitalized))
+    return folder.write(REPORT, page("report.html", values, span=span))

@@ -91,15 +91,21 @@ class Holds:
     views_in_set: Proportion | None = None
 
     def sentence(self) -> str:
-        """In one line: "Stays with new render noise 97%, at reference quality 7 of 8, from other viewpoints 24%."."""
-        parts = []
-        if self.noise:
-            parts.append(f"with new render noise {whole_percent(self.noise.value)}")
-        if self.reference:
-            parts.append(f"at {LARGE} quality {self.reference.count} of {self.reference.of}")
-        if self.views_in_set:
-            parts.append(f"from other viewpoints {whole_percent(self.views_in_set.value)}")
-        return f"Stays {', '.join(parts)}." if parts else ""
+        """In one line: "Stays in 31 of 32 pictures with new render noise, 7 of 8 at reference quality, ...".
+
+        Counts, because a percentage of few starts would say more than is known.
+        """
+        rows = (
+            (self.noise, "with new render noise"),
+            (self.reference, f"at {LARGE} quality"),
+            (self.views_in_set, "from other viewpoints"),
+        )
+        there = [(share, words) for share, words in rows if share]
+        parts = [
+            f"{share.count} of {share.of}{'' if k else ' pictures'} {words}"
+            for k, (share, words) in enumerate(there)
+        ]
+        return f"Stays in {', '.join(parts)}." if parts else ""
 
     def sentences(self) -> tuple[str, ...]:
         """The same with intervals, for below the fold."""

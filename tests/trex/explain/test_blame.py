@@ -75,7 +75,7 @@ def explained(tmp_path: Path, least: int) -> tuple[Explanation, Scene, tuple[int
         _, mask = read_picture(scores.folder, explanation.control.score.picture)
         assert is_complete(explanation, options, is_torn=False)
         assert not is_complete(explanation, options, is_torn=True)  # its flips are those of another target
-        assert "red outline" in view.shots[0].words
+        assert "outlines red: responsible" in view.shots[0].words
         marked = [k - 1 for k, shot in enumerate(view.shots) if shot.mark]
         assert tuple(marked) == causes
         assert view.sentences[0] == sentence(explanation)

@@ -63,7 +63,10 @@ def test_leaving_out_names_the_planted_cause_in_all_of_200_scenes(tmp_path: Path
             assert others == [0.0] * 4
     prior, rng = ScenePrior(NO_CUBES, (5, 5)), np.random.default_rng(SEED)
     (family,) = families_of(examples, [situation(prior.sample(rng)) for _ in range(150)], NO_CUBES)
-    assert family.words == "The model is right without a red metal cylinder." and family.is_clear
+    assert (
+        family.words == "The model is wrong, and becomes right without a red metal cylinder."
+        and family.is_clear
+    )
 
 
 @pytest.mark.slow

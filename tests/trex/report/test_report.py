@@ -289,6 +289,17 @@ def test_one_scene_of_each_family_comes_first_then_the_others_by_confidence() ->
     assert first_places(FAMILIES, 4) == [0, 3, 4, 1]  # no family is cut off before a second scene is shown
 
 
+def test_a_family_without_traced_misreadings_says_what_is_wrong_first() -> None:
+    """A page about wrong answers opened with "The model is right without an object"."""
+    red, any_object = replace(FAMILIES.known[0], is_clear=True), FAMILIES.known[1]
+    assert red.words == "The model is wrong, and becomes right without a red object."
+    assert (
+        any_object.wrongly("2")
+        == "The model wrongly answers 2, and becomes right without one of the objects."
+    )
+    assert any_object.wrongly("") == any_object.words
+
+
 def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
     values = [value for value, _ in family_choices(FAMILIES, SCENE)]
     assert values == ["1", "2", "3", ALONE]

@@ -207,8 +207,8 @@ def test_without_a_truth_the_level_set_alone_is_told(searched: Outcome, folder: 
 def test_it_is_said_in_one_line_and_with_intervals() -> None:
     found = Holds(Proportion(31, 32), Proportion(7, 8), Proportion(44, 80), Proportion(19, 80))
     assert (
-        found.sentence()
-        == "Stays with new render noise 97%, at reference quality 7 of 8, from other viewpoints 24%."
+        found.sentence() == "Stays in 31 of 32 pictures with new render noise, 7 of 8 at reference quality, "
+        "19 of 80 from other viewpoints."
     )
     assert len(found.sentences()) == 4 and "55% (95% CI 43.5–66.2%)" in found.sentences()[3]
     assert found.document()["views_wrong"] == {
@@ -216,7 +216,7 @@ def test_it_is_said_in_one_line_and_with_intervals() -> None:
         "of": 80,
         "interval_95": [*Proportion(44, 80).interval],
     }
-    assert Holds(noise=Proportion(4, 4)).sentence() == "Stays with new render noise 100%."
+    assert Holds(noise=Proportion(4, 4)).sentence() == "Stays in 4 of 4 pictures with new render noise."
 
 
 def test_a_measurement_with_another_renderer_is_not_gone_on_with(
