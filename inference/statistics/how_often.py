@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ import numpy as np
 from trex.foundation.errors import InputError
 from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.importance import effective_size
-from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion
+from trex.inference.statistics.proportion import LEAST_HITS, Interval, Proportion, clopper_pearson
 from trex.inference.statistics.two_phase import Estimate, Selection, estimate
 from trex.inference.types import PRIOR_CHAIN, Draw, Floats, Target, Z
 
@@ -197,6 +198,37 @@ def how_often(
         best=max(target.confidence(draw.state.log_probs) for draw in draws),
         level=level,
     )
+
+
+def rate_of_seen(rate: Proportion) -> Proportion:
+    """The rate of a kind that is told of because the sample showed it, with an interval that allows for that.
+
+    Of many rare kinds a sample shows a few, each more often than it is. At the lower end, as many hits or more have a
+    chance of 2.5% given that there is one (a binomial without its zero: Finney 1949, Annals of Eugenics 14, 319-328);
+    after one hit it is 0. The lower end of a weighted sample shrinks by the factor of a counted one.
+    """
+    low, high = rate.interval
+    shorter = Interval(low * _shrinks(rate.count, rate.of), high)
+    if isinstance(rate, SampledRate):
+        return replace(rate, estimate=replace(rate.estimate, interval=shorter))
+    return replace(rate, given=shorter)
+
+
+def _shrinks(count: int, n: int) -> float:
+    """The lower end given one hit or more, by the lower end of Clopper and Pearson."""
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
+    if count < 2:
+        return 0.0
+    if count == n:
+        return 1.0
+    plain = clopper_pearson(count, n).low
+
+    def above(p: float) -> float:
+        return float(binom.sf(count - 1, n, p) / -math.expm1(n * math.log1p(-p))) - 0.025
+
+    return float(brentq(above, 1e-12, plain)) / plain if above(plain) > 0 else 1.0
 
 
 def rate_of(hits: Floats, selection: Selection, level: float = 0.95) -> Proportion:

@@ -18,6 +18,7 @@ from trex.explain.traces import Traces, failures_of, half_of, read_traces, wrong
 from trex.families.cases import Case, could_fail, families_of, judged
 from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Judged
+from trex.families.one_question import MOST_TOGETHER, OneQuestion, Shows
 from trex.families.pattern import Pattern
 from trex.families.symptom import DECIDES, RESPONSIBLE, Failure, Symptom
 from trex.foundation.codec import Codec
@@ -26,15 +27,18 @@ from trex.foundation.json_fields import short
 from trex.foundation.progress import Progress
 from trex.inference.statistics.two_phase import Selection
 from trex.runs.folder import RunFolder
+from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, PRIOR, Record
 from trex.scenes.conditions import Condition, Level
 from trex.scenes.graph import Facts, facts_of, gap
+from trex.scenes.questions.answers import is_same
 from trex.scenes.scene import Scene, scene_id
 from trex.scenes.vocabulary import Vocabulary
 from trex.search.hit import Hit
 from trex.search.results import Results, read_results
 
 FILE = "families.json"
+FORMAT: Literal[3] = 3
 FAR = 6.0  # Blender units: the ground's width, for an object by itself
 COHORT = 400  # plain prior scenes that failures are held against
 
@@ -55,8 +59,8 @@ class Plane:
 class StoredFamily:
     """A family: its symptom, conditions by key, what its units were and were taken for, its scenes (`scene_id`).
 
-    `shares`: those of objects, by which other scenes judged it. Files of format 1 have shares of scenes with such an
-    object, as `judged`, which is not read: these differ also where a condition means nothing.
+    `shares`: those of objects, by which other scenes judged it. Files of formats 1 and 2 are made anew: they have
+    conditions, and shares, that may say nothing but what the question is about.
     """
 
     level: Level
@@ -78,7 +82,7 @@ class StoredFamilies:
 
     families: tuple[StoredFamily, ...]
     parts: tuple[int, int] | None = None
-    format: Literal[1, 2] = 2
+    format: Literal[1, 2, 3] = FORMAT
 
 
 CODEC = Codec(StoredFamilies)
@@ -94,13 +98,20 @@ def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
 
 
 def _read(folder: RunFolder) -> StoredFamilies | None:
-    return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
+    """The stored families; of an older format, what their conditions and shares say is left out."""
+    remedy = f"delete it, then: trex resume {folder.path}"
+    found = CODEC.read(folder.path / FILE, remedy, inside=folder.path)
+    if found is None or found.format == FORMAT:
+        return found
+    return replace(
+        found, families=tuple(replace(each, is_clear=False, shares=None) for each in found.families)
+    )
 
 
 def is_described(folder: RunFolder, found: Sequence[Hit]) -> bool:
     """Whether the families of a run are made from all that is known of its hits, also after a kill."""
     stored = _read(folder)
-    return stored is not None and stored.format == 2 and stored.parts == known_parts(folder, found)
+    return stored is not None and stored.format == FORMAT and stored.parts == known_parts(folder, found)
 
 
 def known_parts(folder: RunFolder, found: Sequence[Hit]) -> tuple[int, int]:
@@ -152,8 +163,9 @@ def _described(
         for h in (0, 1)
     ]
     thinned = Selection(selection.members, selection.inclusion / 2)
+    question = _question(folder.manifest, cases)
     tries = [
-        _judged_families(cases, made, judges, thinned, cohort, vocabulary)
+        _judged_families(cases, made, judges, thinned, cohort, question)
         for made, judges in (halves, halves[::-1])
     ]
     best = max(tries, key=_confirmed)
@@ -163,23 +175,67 @@ def _described(
     )
 
 
+@dataclass(frozen=True)
+class Telling:
+    """Which misreadings a run's question tells of: those that make a hit of a scene, and another wrong answer."""
+
+    vocabulary: Vocabulary
+    hit: Shows
+    other: Shows
+    together: int = 1
+
+
+def telling_of(question: OneQuestion, sought: Sequence[str], vocabulary: Vocabulary) -> Telling:
+    """The question, in a run whose hits are the `sought` answers where these are wrong."""
+
+    def is_sought(answer: str) -> bool:
+        return any(is_same(answer, each) for each in sought)
+
+    hit, other = question.shows(is_sought), question.shows(lambda answer: not is_sought(answer))
+    return Telling(vocabulary, hit, other, question.together)
+
+
+def _question(manifest: Manifest, cases: Sequence[Case]) -> Telling:
+    """The run's question, with as many misreadings together as the first of its hits need."""
+    program, vocabulary, sought = manifest.question.program, manifest.vocabulary, manifest.query.answer
+    for together in range(1, MOST_TOGETHER + 1):
+        telling = telling_of(OneQuestion(program, vocabulary, together), sought, vocabulary)
+        if any(_is_shown(case, telling.hit) for case in cases):
+            return telling
+    return telling_of(OneQuestion(program, vocabulary), sought, vocabulary)
+
+
+def _is_shown(case: Case, shows: Shows) -> bool:
+    failure = case.failure
+    return bool(shows(case.scene.facts, failure.symptom, failure.value)[failure.unit])
+
+
 def _judged_families(
     cases: Sequence[Case],
     made: Mapping[int, Situation],
     judges: Mapping[int, Situation],
     selection: Selection,
     cohort: Sequence[Situation],
-    vocabulary: Vocabulary,
+    telling: Telling,
 ) -> list[Family]:
-    """The families of the hits and of one half of the other wrong answers, judged by the other half."""
+    """The families of the hits and of one half of the other wrong answers, judged by the other half.
+
+    Of the others, those help to make rules that could have been hits. Judged are units whose misreading gives another
+    wrong answer or, if more of them could, those that could be hits: for each of either kind it is as likely to show.
+    Where several misreadings are needed for a hit, nothing is judged.
+    """
     more = [Case(scene, each, ("prior", place)) for place, scene in made.items() for each in scene.failures]
+    more = [case for case in more if _is_shown(case, telling.hit)]
+    such = {shows: [scene.showing(shows) for scene in cohort] for shows in (telling.other, telling.hit)}
     untraced = (RESPONSIBLE, DECIDES)  # what others misread says nothing of these
-    return [
-        family
-        if not judges or family.symptom in untraced
-        else replace(family, judged=judged(family, judges, selection, cohort))
-        for family in families_of([*cases, *more], cohort, vocabulary)
-    ]
+    found = []
+    for family in families_of([*cases, *more], such[telling.hit], telling.vocabulary):
+        if judges and telling.together == 1 and family.symptom not in untraced:
+            shows = max(such, key=lambda each: sum(could_fail(family, scene).sum() for scene in such[each]))
+            others = {place: scene.showing(shows) for place, scene in judges.items()}
+            family = replace(family, judged=judged(family, others, selection, such[shows]))
+        found.append(family)
+    return found
 
 
 def _confirmed(families: Sequence[Family]) -> tuple[int, int, float]:
@@ -235,8 +291,11 @@ def _failure(hit: Hit, traces: Traces, explanations: Mapping[str, Explanation]) 
     explanation = explanations.get(hit.record.picture)
     if explanation is None or explanation.chief is None:
         return None
-    symptom = RESPONSIBLE if explanation.compared == "truth" else DECIDES
-    return Failure(symptom, explanation.chief, "", "")
+    if explanation.compared != "truth":
+        return Failure(DECIDES, explanation.chief, "", "")
+    if explanation.removals[explanation.chief].score.answer == explanation.control.score.answer:
+        return None  # the truth has changed and not the model, which may look at no object at all
+    return Failure(RESPONSIBLE, explanation.chief, "", "")
 
 
 def misread_object(hit: Hit, traces: Traces, explanations: Mapping[str, Explanation]) -> int | None:

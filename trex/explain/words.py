@@ -80,6 +80,11 @@ def blame_sentence(
             )
         case "either":
             which = "either one" if len(named) == 2 else "any one of them"
+            if before.by == "truth" and all(removed[i].answer == before.answer for i in blame.parts):
+                return (
+                    f"The answer stays {before.answer} without {_listed(named)}, and is right without {which}, as if "
+                    f"the model had not seen {which} (confidence {_listed(texts)})."
+                )
             return (
                 f"{capitalized(_listed(named))} are responsible: leaving out {which} {does} "
                 f"(confidence {_listed(texts)})."

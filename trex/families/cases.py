@@ -3,7 +3,8 @@
 Found scenes are few and depend on each other, so their failures are held against objects of plain prior scenes whose
 answers need not be known (a case-cohort design: Prentice 1986, Biometrika 73, 1-11): a condition that all failures
 meet and few objects of the prior do says when the model fails. Failures of one cluster count once. Whether a condition
-matters is judged by prior scenes that are not among the cases (`judged`).
+matters is judged by prior scenes that are not among the cases (`judged`). If all failures come from one question, the
+situations count only what that can show (`Situation.showing`, `trex.families.one_question`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from trex.families.symptom import Failure, Symptom
 from trex.inference.statistics.two_phase import Selection, everyone
 from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Condition
+from trex.scenes.questions.variants import Ints
 from trex.scenes.vocabulary import Vocabulary
 
 MOST_CONDITIONS = 3
@@ -169,7 +171,7 @@ def _of_truth(
         [
             np.zeros((0, len(left)), np.bool_),
             *(
-                scene.table(symptom.level)[_could_be(scene, symptom, value, base)][:, left]
+                np.repeat(scene.table(symptom.level), _times(scene, symptom, value, base), axis=0)[:, left]
                 for scene in cohort
             ),
         ]
@@ -289,9 +291,9 @@ def could_fail(family: Family, scene: Situation) -> Bools:
     """(units,): which units of a scene could fail so: those that are in truth what the family says that they are."""
     conditions = family.pattern.conditions
     base = [conditions[k] for k in of_truth(conditions, family.symptom, family.became)]
-    return _could_be(scene, family.symptom, family.value, base)
+    return _times(scene, family.symptom, family.value, base) > 0
 
 
-def _could_be(scene: Situation, symptom: Symptom, value: str, base: Sequence[Condition]) -> Bools:
-    found: Bools = scene.meets(symptom.level, base) & scene.can_show(symptom, value)
+def _times(scene: Situation, symptom: Symptom, value: str, base: Sequence[Condition]) -> Ints:
+    found: Ints = scene.meets(symptom.level, base) * scene.times(symptom, value)
     return found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
 from trex.families.family import Family, rows
+from trex.families.one_question import Shows
 from trex.families.pattern import Pattern
 from trex.families.rules import Bools, find_rules
 from trex.families.symptom import Failure, Symptom
@@ -20,6 +22,7 @@ from trex.scenes.conditions import (
     scene_conditions,
 )
 from trex.scenes.graph import Facts
+from trex.scenes.questions.variants import Ints
 from trex.scenes.vocabulary import Vocabulary
 
 LEAST_EVENTS = 5  # failures that a family is made of
@@ -41,8 +44,10 @@ class Situation:
     """One scene for any number of families: what failed in it, and for which of its units which conditions hold.
 
     Units are the scene's objects, the scene itself, or its questions, with true answers `truths`; `questions` gives
-    the questions. Tables of conditions are made when they are first needed.
+    the questions. Tables of conditions are made when they are first needed. `showing` restricts which units can fail.
     """
+
+    _shows: Shows | None = None
 
     def __init__(
         self,
@@ -71,9 +76,22 @@ class Situation:
         )
         return found
 
+    def showing(self, shows: Shows) -> Situation:
+        """The scene, in which only those units can fail that a run's one question can show."""
+        shown = copy(self)
+        shown._shows = shows
+        return shown
+
     def can_show(self, symptom: Symptom, value: str = "") -> Bools:
         """(units,): which units can show a symptom, by being taken for this value if one is named."""
-        return symptom.can_show(len(self.table(symptom.level)), self._truths, self.facts.scene, value)
+        return self.times(symptom, value) > 0
+
+    def times(self, symptom: Symptom, value: str = "") -> Ints:
+        """(units,): 1 for each unit that can show a symptom, 0 for the others; more as `OneQuestion.shows` counts."""
+        can = symptom.can_show(len(self.table(symptom.level)), self._truths, self.facts.scene, value).astype(
+            int
+        )
+        return can if self._shows is None else can * self._shows(self.facts, symptom, value)
 
     def holds(self, family: Family) -> Bools:
         """(units,): as `Family.holds`."""

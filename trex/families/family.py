@@ -235,8 +235,8 @@ class Family:
             return ""
         if not self.says_when:
             return (
-                f"When it does so is not known: the scenes of {counted(self.clusters, 'start')} share nothing that "
-                "sets them apart from random ones."
+                f"When it does so is not known: no condition stands out in the scenes of "
+                f"{counted(self.clusters, 'start')}."
             )
         if self.judged and (self.symptom in OF_VALUES or self.judged.is_confirmed):
             inside, outside = self.judged.inside, self.judged.outside

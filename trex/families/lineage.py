@@ -24,7 +24,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import SOUGHT
 from trex.foundation.words import counted
-from trex.inference.statistics.how_often import rate_of
+from trex.inference.statistics.how_often import rate_of, rate_of_seen
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection
 from trex.scenes.distinct import in_common
@@ -128,8 +128,8 @@ def with_rates(
     `draws` are the prior scenes of the sample's selection, each with whether it is a hit that lasts; `sample` is that
     selection and the level of the intervals. A hit among them belongs to the family of the found scene that it is, or
     else is not distinct from. Each counts for all prior scenes that it stands for (`two_phase.estimate` of the
-    indicator). An interval holds for a family by itself; there is no correction for their number, nor for having seen
-    the family first.
+    indicator). An interval allows for having seen the family first, and holds for it by itself: their number is not
+    corrected for.
     """
     place = {identity(z): k for k, z in enumerate(found)}
     homes = np.full(len(draws), -1)
@@ -142,7 +142,7 @@ def with_rates(
     def rate(family: Family) -> Proportion | None:
         is_member = np.isin(homes, family.members).astype(float)
         known = rate_of(is_member, *sample)
-        return known if known.count else None
+        return rate_of_seen(known) if known.count else None
 
     return replace(families, known=tuple(replace(family, rate=rate(family)) for family in families.known))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trex.foundation.words import with_article
 from trex.scenes.conditions import Bools, Level
-from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Misreading
+from trex.scenes.misreading import ATTRIBUTE_KINDS, MIRRORS, Kind, Misreading
 from trex.scenes.prior import MAX_OBJECTS
 from trex.scenes.questions.programs import YES_NO
 from trex.scenes.scene import ATTRIBUTES, Scene, object_words
@@ -17,6 +17,7 @@ from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
 PHANTOM = "phantom"
+OF_OBJECTS: tuple[Kind, ...] = ("missed", "doubled", *ATTRIBUTE_KINDS)
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
 
@@ -74,6 +75,16 @@ def misread(misreading: Misreading) -> Failure:
         what = PHANTOM if misreading.kind == PHANTOM else misreading.value
         return Failure(Symptom("scene", what), 0, "", misreading.value)
     return Failure(Symptom("object", misreading.kind), misreading.index, "", misreading.value)
+
+
+def misreading_of(symptom: Symptom, unit: int, value: str) -> Misreading | None:
+    """The misreading that `misread` makes such a failure of; None if the symptom is of another kind."""
+    if symptom.level == "scene" and symptom.what == PHANTOM:
+        return Misreading("phantom", None, value)
+    if symptom.level == "scene" and symptom.what in MIRRORS:
+        return Misreading("mirrored", None, symptom.what)
+    kind = next((each for each in OF_OBJECTS if each == symptom.what), None)
+    return Misreading(kind, unit, value) if kind and symptom.level == "object" else None
 
 
 def misread_words(failure: Failure, scene: Scene) -> str:

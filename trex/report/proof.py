@@ -82,10 +82,14 @@ def tells_truth(explanation: Explanation) -> bool:
 
 
 def telling(explanation: Explanation, misread: tuple[int, ...]) -> Effect | None:
-    """The removal that shows the cause best: of another object than the misread one if that makes the model right."""
+    """The removal that shows the cause best: of another object than the misread one if that makes the model right.
+
+    None of those after which the same answer is right: they change the truth, and not what the model says.
+    """
     if not tells_truth(explanation):
         return None
-    flips = [effect for effect in explanation.removals if effect.is_flip]
+    said = explanation.control.score.answer
+    flips = [effect for effect in explanation.removals if effect.is_flip and effect.score.answer != said]
     others = [effect for effect in flips if effect.edits[0].index not in misread]
     return min(others or flips, key=lambda effect: effect.margin, default=None)
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -24,17 +26,22 @@ from trex.explain.compared import compared, compared_words, distance_from_right,
 from trex.explain.explain_scene import explain_scene, is_complete, needs_flip
 from trex.explain.explanation import Explanation
 from trex.explain.options import ExplainOptions
+from trex.explain.run_families import _failure
 from trex.explain.stored import CODEC, explanation_path, judged_by_truth, read_explanation
+from trex.explain.traces import NOT_TRACED
 from trex.explain.view import make_explanation_view
 from trex.explain.words import sentence, sentences, stability_sentences
+from trex.families.symptom import RESPONSIBLE, Failure
 from trex.inference.attribution.blame import Blame
 from trex.inference.attribution.leave_one_out import strongest
+from trex.report.proof import telling
 from trex.scenes.edits import Edit
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
+from trex.search.hit import Hit
 
 REMOVALS = ALL_BUT_SALIENCY.changed(edits=False)
 CODES = {shape: CLEVR.shapes.index(shape) + 1 for shape in ("cube", "sphere", "cylinder")}
@@ -188,7 +195,9 @@ def test_an_object_that_is_not_seen_is_responsible_though_the_answer_stays(tmp_p
     """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not responsible."""
     explanation = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
     assert sorted(explanation.blame.parts) == [0, 1, 2] and explanation.blame.how == "either"
-    assert "leaving out any one of them makes the model right" in sentence(explanation)
+    assert "is right without any one of them, as if the model had not seen any one of them" in sentence(
+        explanation
+    )
     assert explanation.flip is not None
     assert "; the answer stays 2, which is right then." in explanation.flip.sentence(
         explanation.compared, "2"
@@ -273,6 +282,30 @@ def old_text(explanation: Explanation) -> str:
         data[key] = data[key] and [by_answer(item) for item in data[key]]
     data["flip"]["found"] = [item for item in data["removals"] if item["is_flip"]]
     return json.dumps(data)
+
+
+def test_a_model_that_looks_at_nothing_has_no_object_responsible(tmp_path: Path) -> None:
+    """Planted bug: "leaving out any one of them makes the model right", where the truth alone becomes 2."""
+    deaf = made_of(
+        tmp_path, lambda cubes, spheres, cylinders: 2, scene_of("cube", "cube", "cube"), "2"
+    )  # truth 3
+    assert deaf.blame.how == "either" and {effect.score.answer for effect in deaf.removals} == {"2"}
+    text = sentence(deaf)
+    assert "responsible" not in text and text.startswith("The answer stays 2 without ")
+    assert "as if the model had not seen any one of them" in text
+    assert telling(deaf, ()) is None
+    alone = replace(deaf, removals=(replace(deaf.removals[0], change=-0.5), *deaf.removals[1:]))
+    assert alone.chief == 0 and _failure(hit_of(alone), NOT_TRACED, {alone.picture: alone}) is None
+    seen = made_of(tmp_path / "seen", as_one_more, scene_of("cube", "sphere", "cylinder"), "2")
+    assert telling(seen, ()) == seen.removals[1]
+    assert _failure(hit_of(seen), NOT_TRACED, {seen.picture: seen}) == Failure(RESPONSIBLE, 1, "", "")
+
+
+def hit_of(explanation: Explanation) -> Hit:
+    """What families read of a hit."""
+    return cast(
+        Hit, SimpleNamespace(record=SimpleNamespace(picture=explanation.picture, scene=explanation.scene))
+    )
 
 
 def test_the_misread_object_itself_is_not_called_responsible(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_failures_of_one_start_show_nothing() -> None:
     (family,) = families_of(of_one, cohort(), NO_CUBES)
     assert named(family) == set() and not family.is_clear and family.clusters == 1
     assert family.evidence == (
-        "When it does so is not known: the scenes of 1 start share nothing that sets them apart from random ones."
+        "When it does so is not known: no condition stands out in the scenes of 1 start."
     )
 
 

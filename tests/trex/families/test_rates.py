@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.references.draws import scored
 from tests.references.scene_strategies import random_scene
+from tests.references.statistics import ALPHA
 from trex.families.family import Family
 from trex.families.lineage import Families, with_rates
 from trex.families.pattern import Pattern
 from trex.families.symptom import SOUGHT
-from trex.inference.statistics.how_often import SampledRate, how_often
-from trex.inference.statistics.proportion import Proportion
-from trex.inference.statistics.two_phase import Selection, design, everyone
+from trex.inference.statistics.how_often import SampledRate, how_often, rate_of_seen
+from trex.inference.statistics.proportion import Interval, Proportion
+from trex.inference.statistics.two_phase import Estimate, Selection, design, everyone
 from trex.inference.targets import high_confidence
 from trex.inference.types import Draw
 from trex.scenes.distinct import are_distinct
@@ -93,6 +95,33 @@ def test_the_rate_of_a_family_is_unbiased_although_its_scenes_were_selected() ->
     truth = len(ours) / n
     assert abs(np.mean(estimates) - truth) < 5 * np.std(estimates) / np.sqrt(400)
     assert abs(np.mean(unweighted) - truth) > 5 * np.std(unweighted) / np.sqrt(400)
+
+
+def missed_lower_ends(is_plain: bool) -> tuple[int, int]:
+    """Of 100 kinds, each of 0.02% of scenes, how many that 400 samples of 500 show have a lower end above that."""
+    rng, truth, told, missed = np.random.default_rng(SEED + 2), 2e-4, 0, 0
+    for _ in range(400):
+        for count in rng.multinomial(500, [*[truth] * 100, 1 - 100 * truth])[:100]:
+            if count:
+                rate = Proportion(int(count), 500)
+                told += 1
+                missed += (rate if is_plain else rate_of_seen(rate)).interval.low > truth
+    return missed, told
+
+
+def test_a_kind_that_the_sample_happened_to_show_is_not_said_to_be_frequent() -> None:
+    """Planted bug: the interval of a kind that was to be counted from the start, told of those alone that were seen."""
+    missed, told = missed_lower_ends(is_plain=False)
+    assert stats.binom.sf(missed - 1, told, 0.025) > ALPHA
+    missed, told = missed_lower_ends(is_plain=True)
+    assert stats.binom.sf(missed - 1, told, 0.025) < ALPHA
+    assert rate_of_seen(Proportion(1, 100)).interval == (0.0, Proportion(1, 100).interval.high)
+    many = Proportion(60, 100)
+    assert rate_of_seen(many).interval == pytest.approx(many.interval, rel=1e-6), (
+        "frequent ones are seen anyway"
+    )
+    weighted = SampledRate(3, 50, bank=400, estimate=Estimate(0.02, 0.4, Interval(0.004, 0.06)))
+    assert 0.0 < rate_of_seen(weighted).interval.low < 0.004 and rate_of_seen(weighted).interval.high == 0.06
 
 
 def test_families_share_the_rate_of_all_hits() -> None:

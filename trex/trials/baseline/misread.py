@@ -9,6 +9,7 @@ from trex.clevr_models.specs.ours import asks_freely
 from trex.datasets.examples import Example
 from trex.families.cases import Case, families_of
 from trex.families.discover import Situation, conditions_of
+from trex.families.one_question import OneQuestion
 from trex.families.symptom import misread, misread_words
 from trex.foundation.errors import InputError
 from trex.inference.rng import TRACE_STREAM, stream
@@ -99,7 +100,8 @@ class Tracer:
         ]
         vocabulary = self._plan.vocabulary
         conditions = conditions_of(vocabulary)
-        return [Situation(facts_of(z, vocabulary), (), conditions) for z in usable]
+        shows = OneQuestion(self._plan.question.program, vocabulary).shows(lambda wrong: True)
+        return [Situation(facts_of(z, vocabulary), (), conditions).showing(shows) for z in usable]
 
 
 def _why_not(plan: Plan, scene: Scene | None) -> str:
