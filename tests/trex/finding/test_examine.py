@@ -138,7 +138,7 @@ def test_a_search_says_how_many_of_its_scenes_stay_at_the_large_look(tmp_path: P
     look = add_looks(done.folder, 3)
     stays = sum(scene.after.is_hit for scene in look.scenes)
     text = call("resume", done.folder)
-    assert f"Stays at reference quality {stays} of 3.\n" in text
+    assert f"Stays in {stays} of 3 pictures at reference quality.\n" in text
 
 
 def test_a_search_says_how_far_its_finding_holds_unless_it_is_told_not_to(
@@ -149,7 +149,7 @@ def test_a_search_says_how_far_its_finding_holds_unless_it_is_told_not_to(
     query = write_query(tmp_path)
     words = ("find", query, "--set", "search.steps=40", "--out", tmp_path / "run")
     text = call(*words, "--no-explain")
-    assert "Stays with" not in text and not (tmp_path / "run" / "holds.json").exists()
+    assert "Stays in" not in text and not (tmp_path / "run" / "holds.json").exists()
     text = call(*words)  # the same search, resumed
     assert "with new render noise" in text and "from other viewpoints" in text
     assert "with new render noise" in (tmp_path / "run" / "report.html").read_text()
