@@ -35,6 +35,14 @@ def sentences(baseline: Baseline) -> tuple[str, ...]:
     )
 
 
+def finding(baseline: Baseline) -> str:
+    """The first line of the page: in how many pictures the model makes the mistake, or gives the answer."""
+    mistakes, hits = baseline.mistakes, baseline.hits
+    if mistakes.of:
+        return f"The model makes the mistake in {mistakes.counted} pictures."
+    return f"The model is in the level set in {hits.counted} pictures."
+
+
 def misread_sentences(baseline: Baseline) -> tuple[str, ...]:
     """What the model misreads in the true mistakes, one sentence for each family, and what is not known of them."""
     of = counted(baseline.mistakes.count, "true mistake")
@@ -124,6 +132,7 @@ def page_html(results: Sequence[SourceResult], all_pictures: bool, problems: Seq
         "run_words": run_words,
         "mark_words": mark_words,
         "misread_sentences": misread_sentences,
+        "finding": finding,
         "problems": problems,
     }
     return page(PAGE, values, rate=rate_words)

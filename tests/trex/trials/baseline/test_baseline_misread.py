@@ -135,6 +135,7 @@ def test_page_terminal_and_json_say_it(done: Made) -> None:
     page = (folder / "out" / "baseline.html").read_text()
     assert sentence in page and page.count("cylinder is read as a cube.") == n
     (document,) = json.loads((folder / "out" / "baseline.json").read_text())["baselines"]
+    assert f"<h1>The model makes the mistake in {document['mistakes']['count']} of " in page
     assert document["families"][0]["words"] == f"{TOLD}." and document["traced"] == n
     (stored,) = read_baselines(folder / "out")
     assert replace(stored, query="") == found
