@@ -14,10 +14,12 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from trex.foundation.errors import InputError, RunError, TrexError
+from trex.foundation.json_fields import short
 
 MIB = 1 << 20
 TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files that a person could write
@@ -323,6 +325,14 @@ def _reason(problem: OSError) -> str:
 def is_text(name: str) -> bool:
     """Whether a name can be encoded; one of bytes that are not UTF-8 cannot: Python reads them as lone surrogates."""
     return not any("\ud800" <= c <= "\udfff" for c in name)
+
+
+def path_of(given: object, what: str) -> Path:
+    """The path that a caller in Python gives; InputError, with `what` to give instead, if it is none."""
+    path = fspath(given) if isinstance(given, PathLike) else given
+    if not isinstance(path, str) or not path:
+        raise InputError(f"{short(given)} is no path; give {what}")
+    return Path(path)
 
 
 def shown(path: Path) -> str:

@@ -49,6 +49,7 @@ from trex.worlds.world import open_model, picture_size
 ASKING_S = 0.3  # drawing a scene, its id maps, 50 questions to the shipped model
 EXPECTED_FAMILIES = 8
 SWEEP_SHARE = 0.7  # of the budget
+SIZES = ("scenes", "held_out", "tested")  # that a budget chooses
 MAX_HOURS = 1_000_000
 CLOSER = SHOWN * (3 + TRIED)  # renders of a family for the scenes that are looked at more closely
 LEAST_SCENES, LEAST_TESTED = 100, 5
@@ -159,6 +160,10 @@ def perform(
         check_junit(options.junit)
     scene = _scene(options)
     work = work or work_of(options)
+    if options.beside is not None and options.beside.resolve() == work.folder.resolve():
+        raise InputError(
+            f"--beside {options.beside} is the folder of this audit; give the audit of another model, or another --out"
+        )
     other = None if options.beside is None else read_other(options.beside, work.settings)
     theirs = None if options.beside is None else read_findings(options.beside)
     on_begin(work.folder)
@@ -217,10 +222,13 @@ def planned(hours: float, options: AuditOptions) -> AuditOptions:
     """The options with sizes that fit a budget in CPU hours, PROBED scenes of each family included, however many.
 
     Counted are the sweep, the steps for rare failures, and EXPECTED_FAMILIES that are looked at again. InputError if it
-    is too small for LEAST_SCENES, or for LEAST_TESTED failures of each family.
+    is too small for LEAST_SCENES, or for LEAST_TESTED failures of each family, or if one of SIZES is given too.
     """
     if not 0 < hours <= MAX_HOURS:
         raise InputError(f"--budget {hours:g}: give CPU hours above 0, at most {MAX_HOURS:,}")
+    options.refuse(
+        SIZES, f"{options.written('budget')} chooses the sizes of the audit; drop one or the other"
+    )
     seconds = hours * 3600.0
     each, fixed = _sweep_s(options)
     again = EXPECTED_FAMILIES * (
@@ -278,7 +286,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         deciding=options.confirm_preset,
         sure=options.sure,
         seed=options.seed,
-        severity=dict(map(_weight, options.weigh)),
+        severity=_severity(options.weigh),
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
@@ -322,6 +330,17 @@ def _families(names: Sequence[str]) -> tuple[str, ...]:
         if not any(is_of(family, (name,)) for family in FAMILIES):
             raise unknown("kind or family of questions in --families", name, kinds)
     return tuple(sorted(set(names)))
+
+
+def _severity(given: Sequence[str]) -> dict[str, float]:
+    """The weights by symptom; InputError for a symptom that is weighed twice."""
+    weights: dict[str, float] = {}
+    for words in given:
+        name, weight = _weight(words)
+        if name in weights:
+            raise InputError(f"--weigh {words}: {name} is weighed twice; give each symptom once")
+        weights[name] = weight
+    return weights
 
 
 def _weight(words: str) -> tuple[str, float]:

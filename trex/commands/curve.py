@@ -44,7 +44,7 @@ class CurveMade:
         """The curve as it is stored, with what follows from it."""
         from trex.curves.stored import CODEC
 
-        curve = self.curve
+        curve, found = self.curve, self.curve.threshold
         doses = [
             {"dose": dose, "scenes": n, "share": mean, "band_95": list(interval), "outside": curve.outside(k)}
             for k, (dose, n, mean, interval) in enumerate(
@@ -54,7 +54,7 @@ class CurveMade:
         stored = json.loads(CODEC.text(curve))
         return {
             "says": list(curve.sentences),
-            "threshold": asdict(curve.threshold),
+            "threshold": asdict(found) if found.low or found.high else None,
             "at": doses,
             "curve": stored,
             "report": str(self.report),

@@ -18,7 +18,10 @@ from trex.datasets.tally import Tally
 from trex.explain.compared import Compared, compared, compared_words, is_right
 from trex.explain.view import Shot, outlined
 from trex.explain.words import Before, Removed, blame_sentence
-from trex.foundation.files import write_atomic
+from trex.foundation.errors import InputError
+from trex.foundation.files import read_text, write_atomic
+from trex.foundation.json_fields import mapping, short
+from trex.foundation.parse import parse_json
 from trex.inference.attribution.blame import Blame, find_blame
 from trex.inference.attribution.leave_one_out import only, strongest
 from trex.inference.scoring import Scorer, images
@@ -157,7 +160,8 @@ class PictureExplained:
 def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     """Write OUT/explanation.json and .html (which holds the official picture: do not publish it).
 
-    Rendered pictures are kept in OUT/pictures, so the same command resumes after a kill.
+    Rendered pictures are kept in OUT/pictures, so the same command resumes after a kill. InputError if OUT holds the
+    explanation of something else.
     """
     tally = Tally()
     (picture,) = read_official(wanted.dataset, wanted.image, tally)
@@ -166,6 +170,7 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     steps = tuple(ProgramStep(*step) for step in program)
     bound = bound_to(model, Question(wanted.question, steps))
     check_out(out, (FILE, PAGE, CACHE))
+    _check_same(out / FILE, wanted, picture)
     renderer = open_renderer(RenderSection(preset=wanted.preset), CLEVR)
     try:
         scenes = [picture.scene, *(leave_out(picture.scene, i) for i in range(len(picture.scene.objects)))]
@@ -183,6 +188,25 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     write_atomic(out / FILE, (json.dumps(_json(explained), indent=1) + "\n").encode())
     write_atomic(out / PAGE, _page(explained, picture, pictures).encode())
     return explained
+
+
+def _about(wanted: PictureQuestion, picture: OfficialPicture) -> dict[str, str]:
+    """What is explained, as it is stored."""
+    model = "the shipped model" if wanted.model == "shipped" else wanted.model
+    return {"picture": picture.name, "question": wanted.question, "model": model, "preset": wanted.preset}
+
+
+def _check_same(file: Path, wanted: PictureQuestion, picture: OfficialPicture) -> None:
+    """Raise InputError if the file holds the explanation of another picture, question, model or preset."""
+    if not file.exists():
+        return
+    stored = mapping(parse_json(read_text(file), str(file)), str(file))
+    for key, value in _about(wanted, picture).items():
+        if stored.get(key) != value:
+            raise InputError(
+                f"{file.parent} already holds an explanation of {key} {short(stored.get(key))}, not {short(value)}; "
+                "give another folder with --out"
+            )
 
 
 def _explained(
@@ -211,10 +235,7 @@ def _explained(
     again, *removals = (answer(*row) for row in rows)
     ours = rendered[0][1].pixels
     return PictureExplained(
-        picture=picture.name,
-        question=wanted.question,
-        model="the shipped model" if wanted.model == "shipped" else wanted.model,
-        preset=wanted.preset,
+        **_about(wanted, picture),
         official=answer("the official picture", official, picture.scene),
         again=again,
         camera_px=picture.fit.error_px,

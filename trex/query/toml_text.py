@@ -49,4 +49,6 @@ def _plain(key: str, value: object) -> object:
         return {str(name): _plain(key, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(key, inner) for inner in value]
+    if callable(tolist := getattr(value, "tolist", None)):  # a boolean or an array of NumPy
+        return _plain(key, tolist())
     raise InputError(f"{key} = {short(value)} is a {type(value).__name__}; {PLAIN}")

@@ -85,7 +85,8 @@ def add_runs(options: SuiteAddOptions) -> list[AddedBatch]:
     The same again adds nothing. All runs are read before anything is written; each batch reaches its place whole or not
     at all. A hit is left out if it is answered correctly at a preset at which it was confirmed and, with
     `confirmed`, if it never was.
-    InputError if a run has no wrong hit, an audit no confirmed family, or a question a word that is not CLEVR's.
+    InputError if a run has no wrong hit or, with `confirmed`, no confirmation, an audit no confirmed family, or a
+    question a word that is not CLEVR's.
     """
     suite = options.to
     sources = [_audited(run) if is_audit(run) else _found(run, options.confirmed) for run in options.runs]
@@ -113,6 +114,11 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
     if not wrong:
         problem = f"{run} has no hit with a wrong answer"
         raise InputError(f"{problem}; a suite keeps failures, so leave this run out")
+    if only_confirmed and not confirmations:
+        raise InputError(
+            f"{run} has no confirmation, and --confirmed keeps confirmed hits only; make one first: "
+            f"trex report {run} --confirm PRESET"
+        )
     failures = []
     for item in wrong:
         looks = _confirmed_at(item, confirmations)

@@ -64,7 +64,11 @@ class SuiteRunOptions(Options):
     device: Annotated[str, Option(f"Of --render: {DEVICE_WORDS}.", example="cuda")] = "auto"
     processes: Processes = None
     strict: Annotated[
-        bool, Option("Exit 3 if any scene fails, not only if one fails newly.", ("--strict",))
+        bool,
+        Option(
+            "Exit 3 if any scene fails, not only if one fails newly, or if one of the last run is gone.",
+            ("--strict",),
+        ),
     ] = False
     record: Annotated[
         bool, Option("Make this the run that the next one is compared with.", ("--record/--no-record",))

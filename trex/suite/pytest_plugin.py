@@ -1,12 +1,14 @@
 """`pytest --trex-suite DIR --trex-model M`: one test for each scene of a suite, on its stored picture, without Blender.
 
 With `--trex-render PRESET` the scene is rendered again. A scene that failed in the last run at the same look, or that
-no run has asked, is expected to fail (xfail); with `--runxfail` it has to pass. Every pytest loads this module if
-`trex` is installed, so it imports what is heavy inside its functions.
+no run has asked, is expected to fail (xfail); with `--runxfail` it has to pass. A warning counts the scenes of that run
+that are gone from the suite. Every pytest loads this module if `trex` is installed, so it imports what is heavy inside
+its functions.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -86,10 +88,12 @@ def pytest_collection_modifyitems(
 
 def _items(session: pytest.Session, suite: Path, spec: str, preset: str | None) -> Iterator[SceneItem]:
     from trex.suite.look import SuiteLook, read_last_run
-    from trex.suite.run import read_suite, scenes_of
+    from trex.suite.run import gone_scenes, gone_words, read_suite, scenes_of
 
     look = SuiteLook(preset)
     batches, last = read_suite(suite), read_last_run(suite, look)
+    if gone := gone_scenes(last, batches):
+        warnings.warn(pytest.PytestWarning(f"{suite}: {gone_words(gone)}"), stacklevel=1)
     pictures = _stored if preset is None else _rendered(session.config, batches, look)
     for batch, scene in scenes_of(batches):
         key = batch.key(scene)

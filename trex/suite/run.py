@@ -12,7 +12,7 @@ import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question, question_of
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
 from trex.foundation.progress import Progress, silent
@@ -25,7 +25,7 @@ from trex.suite.batch import Batch, BatchScene, check_files, read_batches, relat
 from trex.suite.look import STORED, LastRun, SuiteLook, read_last_run
 from trex.suite.options import SuiteRunOptions
 from trex.suite.rendered import Pictures, open_rendered
-from trex.worlds.asking import ask_all, ask_mean
+from trex.worlds.asking import ask_all, ask_mean, check_named
 from trex.worlds.fingerprint import weights_fingerprint
 from trex.worlds.world import open_model, picture_size
 
@@ -86,11 +86,13 @@ class SuiteRun:
     look: SuiteLook = STORED
     weights: str = ""
     strict: bool = False
+    gone: tuple[str, ...] = ()  # scenes of the last run that the suite no longer has
 
     @property
     def is_failed(self) -> bool:
-        """Whether a scene fails the build: newly or, if strict, at all."""
-        return any(is_failure(result, strict=self.strict) for result in self.results)
+        """Whether a scene fails the build: newly or, if strict, at all, or by being gone."""
+        is_gone = self.strict and bool(self.gone)
+        return is_gone or any(is_failure(result, strict=self.strict) for result in self.results)
 
     def document(self) -> object:
         test, groups = self.paired, self.paired_groups
@@ -100,6 +102,7 @@ class SuiteRun:
             "last_model": self.last or None,
             "counts": {change.value: len(self.of(change)) for change in Change},
             "scenes": [{**asdict(result), "change": result.change.value} for result in self.results],
+            "gone": list(self.gone),
             "paired": {**asdict(test), "groups": groups.n, "p_value": groups.p_value}
             if test and groups
             else None,
@@ -144,7 +147,10 @@ class SuiteRun:
         return LastRun(self.model, {result.key: result.fails for result in self.results}, self.weights)
 
     def sentences(self) -> tuple[str, ...]:
-        """The counts, and the comparison with the last run, for the terminal."""
+        """The counts, the comparison with the last run, and what is gone since, for the terminal."""
+        return (*self._compared(), *([gone_words(self.gone)] if self.gone else []))
+
+    def _compared(self) -> tuple[str, str]:
         counts = ", ".join(f"{len(self.of(change))} {change.value}" for change in Change)
         look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
         first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
@@ -169,6 +175,17 @@ class SuiteRun:
         )
 
 
+def gone_words(gone: Collection[str]) -> str:
+    """That the suite no longer has these scenes of the last run, in a sentence."""
+    return f"{counted(len(gone), 'scene')} of the last run {'is' if len(gone) == 1 else 'are'} gone from the suite."
+
+
+def gone_scenes(last: LastRun | None, batches: Sequence[Batch]) -> tuple[str, ...]:
+    """The scenes of the last run that no batch has."""
+    have = {batch.key(scene) for batch, scene in scenes_of(batches)}
+    return tuple(key for key in (last.failed if last else ()) if key not in have)
+
+
 def _failed_before(results: Sequence[SceneResult]) -> list[bool]:
     return [bool(result.failed_before) for result in results]
 
@@ -187,7 +204,8 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
     """Ask a model about every scene of a suite; writes nothing but rendered pictures to the cache.
 
     Everything is checked before the first render: files, model, questions, device. InputError if a file is damaged or
-    the model cannot read a question, ModelError if it does not answer, RenderError if a scene cannot be rendered.
+    the model cannot read a question or give its true answer, ModelError if it does not answer, RenderError if a scene
+    cannot be rendered.
     """
     look = SuiteLook(options.render, options.fresh, options.seed)
     batches, last = read_suite(options.suite), read_last_run(options.suite, look)
@@ -209,7 +227,8 @@ def run_suite(options: SuiteRunOptions, progress: Progress = silent) -> SuiteRun
             result = ask_scene(model, batch, scene, next(pictures), failed.get(batch.key(scene)))
             results.append(replace(result, is_selected=result.key in selected, group=groups[result.key]))
         progress("scenes", len(scenes), len(scenes))
-    return SuiteRun(model.name, last.model if last else "", tuple(results), look, weights, options.strict)
+    before, gone = last.model if last else "", gone_scenes(last, batches)
+    return SuiteRun(model.name, before, tuple(results), look, weights, options.strict, gone)
 
 
 def _selected(batches: Sequence[Batch], names: Collection[tuple[str, str]]) -> set[str]:
@@ -242,7 +261,7 @@ def ask_scene(
 ) -> SceneResult:
     """Ask a model about the pictures of a scene, and judge its mean probabilities."""
     question = question_of(scene.question, batch.program(scene))
-    best = ask_mean(model, pictures, question)
+    best = ask_mean(model, pictures, question, scene.truth)
     return SceneResult(
         batch.key(scene),
         question.text,
@@ -259,14 +278,16 @@ def _stored(pair: InBatch) -> Pictures:
 
 
 def _check_model(model: ClevrModel, scenes: Sequence[InBatch], preset: str) -> None:
-    """Raise the model's error if it cannot read a question, or takes no pictures of the preset's size."""
-    questions = list(
-        dict.fromkeys(question_of(scene.question, batch.program(scene)) for batch, scene in scenes)
-    )
-    for question in questions:
-        bound_to(model, question)
+    """Raise the model's error if it cannot read a question or give its true answer, or if the size does not suit it."""
+    truths: dict[Question, set[str]] = {}
+    for batch, scene in scenes:
+        truths.setdefault(question_of(scene.question, batch.program(scene)), set()).add(scene.truth)
+    for question, answers in truths.items():
+        bound = bound_to(model, question)
+        for answer in sorted(answers):
+            check_named(model.name, bound.labels, question.text, answer)
     width, height = picture_size(RenderSection(preset=preset))
-    ask_all(model, np.zeros((height, width, 3), np.float32), questions[:1])
+    ask_all(model, np.zeros((height, width, 3), np.float32), [next(iter(truths))])
 
 
 def is_failure(result: SceneResult, *, strict: bool) -> bool:
@@ -275,11 +296,19 @@ def is_failure(result: SceneResult, *, strict: bool) -> bool:
 
 
 def cases(suite: Path, done: SuiteRun) -> list[Case]:
-    """One case a scene, in a group for each look; failures that are known are skipped, with the reason."""
+    """One case a scene, in a group for each look; failures that are known are skipped, with the reason.
+
+    So is one of the last run that is gone; if strict, it fails.
+    """
     group = suite.resolve().name + (f" ({done.look.name})" if done.look.words else "")
-    return [
+    asked = [
         Case(result.key, group, _status(result, done.strict), f"{result.change.value}: {result.words}")
         for result in done.results
+    ]
+    status = CaseStatus.FAILED if done.strict else CaseStatus.SKIPPED
+    return [
+        *asked,
+        *(Case(key, group, status, "gone from the suite since the last run") for key in done.gone),
     ]
 
 

@@ -13,7 +13,10 @@ from trex.clevr_models.interface.bound import AsksMany, BoundModel, ClevrModel
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question, question_of
 from trex.datasets.official_scenes import AskedQuestion
+from trex.foundation.errors import InputError
+from trex.foundation.json_fields import short
 from trex.inference.scoring import check_log_probs
+from trex.scenes.questions.answers import is_same
 
 _Row = tuple[NDArray[np.float64], tuple[str, ...]]
 
@@ -43,14 +46,29 @@ def answers_to(
     )
 
 
-def ask_mean(model: ClevrModel, pictures: Sequence[NDArray[np.float32]], question: Question) -> Said:
+def ask_mean(
+    model: ClevrModel, pictures: Sequence[NDArray[np.float32]], question: Question, truth: str
+) -> Said:
     """What a model says by its mean probabilities on one or more pictures of a scene; errors as from `ask_all`.
 
-    Of one picture the same as `ask_all`, bit for bit.
+    Of one picture the same as `ask_all`, bit for bit. InputError if the model cannot give the true answer.
     """
     answered = [_rows(model, picture, [question])[0] for picture in pictures]
+    check_named(model.name, answered[0][1], question.text, truth)
     rows = np.stack([row for row, _ in answered])  # (pictures, K)
     return _answer(np.logaddexp.reduce(rows, axis=0) - np.log(len(rows)), answered[0][1])
+
+
+def check_named(name: str, labels: Sequence[str], question: str, truth: str) -> None:
+    """Raise InputError if no answer of a model is the true one, however it is spelled: it could only be wrong.
+
+    A truth that is no answer of CLEVR's, such as an introduced shape, need not be among them.
+    """
+    if truth in ANSWERS and not any(is_same(label, truth) for label in labels):
+        raise InputError(
+            f"model {name!r} cannot give the true answer {truth!r} to {question!r}; its answers are "
+            f"{short(list(labels))}; name every answer that the question can have in its labels"
+        )
 
 
 def _rows(model: ClevrModel, image: NDArray[np.float32], questions: Sequence[Question]) -> list[_Row]:

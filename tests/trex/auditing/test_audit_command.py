@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import trex as package
 from tests.running.command_line import refused, trex
 from tests.worlds.color_models import NAMED
 from tests.worlds.repair_toy import tree
@@ -149,7 +150,6 @@ def test_a_folder_that_was_tampered_with_is_named(
         (("--preset", "shiny"), "shiny"),
         (("--families", "zero_hops"), "did you mean 'zero_hop'"),
         (("--budget", "nan"), "--budget nan"),
-        (("--budget", "0.001"), "--budget 0.001 is too small"),
         (("--budget", "1e308"), "at most 1,000,000"),
         (("--processes", "0"), "--processes"),
         (("--junit", "notes.txt"), "--junit notes.txt holds something else"),
@@ -171,6 +171,25 @@ def test_nonsense_is_refused_before_anything_is_rendered(
     with pytest.raises(InputError, match=r"^processes 0: give 1 to 256$"):
         AuditOptions.checked({"model": NAMED, "processes": 0})
     assert (tree(folder), tree(bank)) == before
+
+
+def test_a_budget_and_a_size_contradict_each_other() -> None:
+    """Planted bug: the sizes were dropped without a word."""
+    refused(
+        trex(*ARGUMENTS, "--budget", "4"),
+        "--scenes and --held-out and --tested do not apply: --budget chooses",
+    )
+    for name in ("scenes", "held_out", "tested"):
+        with pytest.raises(InputError, match=f"^{name} does not apply: budget chooses the sizes"):
+            package.audit(NAMED, budget=4.0, **{name: AuditOptions.model_fields[name].default})
+
+
+def test_an_audit_is_not_compared_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: an audit was compared with itself, which always ends in a draw."""
+    monkeypatch.chdir(tmp_path)
+    itself = trex(*ARGUMENTS, "--out", tmp_path / "mine", "--beside", "mine")
+    refused(itself, "--beside mine is the folder of this audit")
+    assert not Path("mine").exists()
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -285,3 +304,10 @@ def test_an_audit_of_before_keeps_its_scenes_wherever_it_lies(
     (work.folder / "swept.jsonl").touch()
     assert work_of(options).settings.rare == 0
     assert work_of(options.changed(rare=2)).settings.rare == 2
+
+
+def test_a_symptom_has_one_weight() -> None:
+    """Planted bug: of two weights the last one counted, without a word."""
+    options = AuditOptions(model=NAMED, weigh=("missed=1", "doubled=2", "missed=2"))
+    with pytest.raises(InputError, match="--weigh missed=2: missed is weighed twice; give each symptom once"):
+        work_of(options)

@@ -274,10 +274,11 @@ def test_a_damaged_audit_is_refused_and_nothing_is_written(
     assert not (tmp_path / "suite").exists()
 
 
-def test_beside_itself_a_model_is_no_better(made: package.AuditResult) -> None:
+def test_beside_a_copy_of_itself_a_model_is_no_better(made: package.AuditResult, tmp_path: Path) -> None:
+    copy = shutil.copytree(made.path, tmp_path / "copy")
     message = json.loads(
         trex(
-            *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", made.path
+            *COMMAND, "--bank", made.path.parent / "bank", "--out", made.path, "--json", "--beside", copy
         ).stdout
     )["beside"]
     assert message["model"] == NAMED and len(message["families"]) == len(made.families)

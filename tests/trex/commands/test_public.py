@@ -267,7 +267,9 @@ def test_values_come_back_from_toml_as_they_were() -> None:
             "answer": ["yes"],
             "scene.objects": (3, np.int64(4)),
             "target.probabilities": {"1": 0.7, "a b": np.float64(0.3)},
-            "search.control": False,
+            "search.control": np.bool_(False),
+            "scene.revoke": np.array(["cube", "cone"]),
+            "render.looks": np.array(["analytic"])[0:0],
             "program": [{"function": "scene", "inputs": []}],
         }
     )
@@ -276,6 +278,21 @@ def test_values_come_back_from_toml_as_they_were() -> None:
     assert (query.scene.objects, query.search.control) == ((3, 4), False)
     assert query.target.probabilities == {"1": 0.7, "a b": 0.3}
     assert query.program[0].function == "scene"
+    assert (query.scene.revoke, query.render.looks) == (("cube", "cone"), ())
+    given = parse_query(toml_text({"scene.objects": np.array([3, 5]), "wrong": np.bool_(True)}), "text")
+    assert given.scene.objects == (3, 5) and given.wrong is True
+    with pytest.raises(trex.InputError, match=r"scene\.objects = .* is a complex; give a text, a number"):
+        toml_text({"scene.objects": np.array([3j])})
+
+
+@pytest.mark.parametrize("given", [None, 5, b"runs", ""])
+def test_what_is_no_path_is_refused(given: object) -> None:
+    """Planted bug: it ended in a TypeError of Python's own modules."""
+    for opened in (trex.open_run, trex.open_repair, trex.suite, lambda one: trex.frame([one])):
+        with pytest.raises(trex.InputError, match=r"is no path; give the folder of a "):
+            opened(given)
+    with pytest.raises(trex.InputError, match=r"^None is no path; give the folder of a run"):
+        trex.frame(None)
 
 
 def test_a_run_says_what_its_report_says(found: trex.Run) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from trex.commands.curve import CurveMade
 from trex.curves.curve import Curve, CurveScene, Event, Point
 from trex.curves.figure import figure
 from trex.curves.tables import dose_table, scene_table
@@ -77,6 +79,14 @@ def test_the_headline_says_what_is_shown(shown: Curve, words: str) -> None:
     assert shown.headline == words
     assert figure(shown).startswith("<svg viewBox")
     assert str(shown).startswith(words)
+
+
+def test_the_document_has_a_threshold_only_if_a_side_is_shown() -> None:
+    """Planted bug: where nothing was shown, its sides were 0, as if that were a dose."""
+    crossed = CurveMade(curve("visible", VISIBLE, (1, 1, 1, 0, 0, 0)), Path("report.html")).document()
+    assert crossed["threshold"] == {"low": 1, "high": -1, "up_to": 0.4, "since": 0.6, "value": 0.5}
+    for nothing in (curve("visible", VISIBLE, (1,) * 6, n=4), curve("noise", (0, 1, 2), (1, 0.5, 0.5), n=8)):
+        assert CurveMade(nothing, Path("report.html")).document()["threshold"] is None
 
 
 def test_left_out_and_outside_scenes_are_counted() -> None:

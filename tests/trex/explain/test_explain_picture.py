@@ -110,6 +110,21 @@ def test_a_folder_with_other_things_in_it_is_left_alone(data: Path, tmp_path: Pa
         explain_picture(wanted(data), tmp_path)
 
 
+def test_a_finished_explanation_is_not_overwritten_by_another(data: Path, tmp_path: Path) -> None:
+    """Planted bug: the explanation of another picture took its place."""
+    explain_picture(wanted(data), tmp_path / "out")
+    before = (tmp_path / "out" / "explanation.json").read_bytes()
+    for change in (
+        {"image": "CLEVR_found_000001"}, {"question": "How many cubes are there?"}, {"preset": "fake-small"},
+    ):  # fmt: skip
+        with pytest.raises(
+            InputError, match=r"out already holds an explanation of .*another folder with --out"
+        ):
+            explain_picture(replace(wanted(data), **change), tmp_path / "out")
+    assert (tmp_path / "out" / "explanation.json").read_bytes() == before
+    assert explain_picture(wanted(data), tmp_path / "out").picture.startswith("CLEVR_found_000000")
+
+
 def test_run_and_picture_are_not_mixed() -> None:
     done = trex("explain")
     assert done.exit_code == 2

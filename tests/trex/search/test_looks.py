@@ -10,6 +10,7 @@ import pytest
 
 from tests.running.runs import BANK, change_manifest, draws, go_on, leave_draws, run
 from trex.foundation.errors import InputError, RunError
+from trex.query.toml_file import parse_query
 from trex.render.analytic import look
 from trex.render.analytic.look import shipped_weights
 from trex.runs.draw_log import read_draws
@@ -17,6 +18,7 @@ from trex.runs.folder import open_run
 from trex.runs.record import BANK as BANK_PHASE
 from trex.search.engine import ahead
 from trex.worlds.looks import LADDER, LADDER_BEFORE, LADDERS
+from trex.worlds.registry import make_plan
 
 SHADED = [*BANK, 'render.looks=["analytic"]', "search.inner=2", "search.steps=3"]
 
@@ -60,11 +62,25 @@ def test_a_search_without_cheap_looks_judges_the_whole_bank(tmp_path: Path) -> N
         ('["fake-small", "fast-ish"]', "fast-ish"),
         ('["fake"]', "cheaper looks"),
         ('["sketch", "sketch"]', "each once"),
+        ('["sharp", "analytic"]', "name the cheapest first: analytic, sharp"),
     ],
 )
 def test_looks_that_cannot_lead_are_refused(tmp_path: Path, looks: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         run(tmp_path, [*BANK, f"render.looks={looks}"])
+
+
+def test_a_look_that_is_dearer_than_the_deciding_one_is_refused() -> None:
+    """Planted bug: "cheaper" meant only another name. With four pictures a scene, `coarse` is cheaper than `fast`."""
+    text = (
+        'question = "How many cubes are there?"\nanswer = 1\nmodel.name = "fake"\n[render]\npreset = "fast"\n'
+    )
+    text += 'looks = ["analytic", "coarse"]\n'
+    with pytest.raises(
+        InputError, match=r"'coarse' is no cheaper than render\.preset = 'fast' \(0\.521 and 0\.382"
+    ):
+        make_plan(parse_query(text, "q.toml"), Path())
+    make_plan(parse_query(text, "q.toml", ["render.noise=4"]), Path())
 
 
 def test_the_shaded_look_leads_and_leaves_no_pictures_in_banks(

@@ -66,8 +66,10 @@ def test_one_test_a_scene_and_known_failures_are_expected(project: Path) -> None
 
 def test_a_scene_that_the_last_run_had_right_fails(project: Path) -> None:
     first, *others = keys(project)
-    write_last_run(project / "suite", LastRun("m", {first: False} | dict.fromkeys(others, True)))
+    failed = {first: False, "gone/a.png": True} | dict.fromkeys(others, True)
+    write_last_run(project / "suite", LastRun("m", failed))
     code, out = call_pytest(project, *ASK, "--junitxml", "j.xml")
+    assert "PytestWarning: suite: 1 scene of the last run is gone from the suite." in out, out
     assert code == 1 and f"1 failed, {len(others)} xfailed" in out, out
     assert f"FAILED suite::{first}" in out and "true answer" in out and "Traceback" not in out
     assert (project / "j.xml").is_file()

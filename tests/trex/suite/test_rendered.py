@@ -194,7 +194,7 @@ def test_mean_probabilities_decide_and_no_vote() -> None:
     """Two of three pictures say "1", but not surely: the mean says "2"."""
     question = question_of("How many?", ())
     bright, dark = np.ones((2, 3, 3), np.float32), np.zeros((2, 3, 3), np.float32)
-    output = ask_mean(ByBrightness(), [bright, bright, dark], question)
+    output = ask_mean(ByBrightness(), [bright, bright, dark], question, "2")
     assert output.answer == "2" and output.probability == pytest.approx((0.4 + 0.4 + 0.99) / 3, abs=1e-4)
 
 
@@ -203,7 +203,7 @@ def test_the_mean_of_one_picture_is_its_answer_bit_for_bit(suite: Path) -> None:
     for scene in batch.content.scenes:
         question = question_of(scene.question, batch.program(scene))
         picture = batch.picture(scene)
-        assert [ask_mean(model, [picture], question)] == ask_all(model, picture, [question])
+        assert [ask_mean(model, [picture], question, scene.truth)] == ask_all(model, picture, [question])
 
 
 # --- what it is compared with

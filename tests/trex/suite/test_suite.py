@@ -128,6 +128,13 @@ def test_a_hit_that_a_confirmation_takes_back_is_left_out(searched: Path, tmp_pa
     assert (kept.answer, kept.confirmed) == (hits[1].answer, ("fast",))
 
 
+def test_confirmed_hits_of_a_run_that_was_never_confirmed_are_refused(searched: Path, tmp_path: Path) -> None:
+    """Planted bug: all hits were "left out by confirmations", of which there was none."""
+    never = trex("suite", "add", searched, "--to", tmp_path / "few", "--confirmed")
+    refused(never, f"{searched} has no confirmation", "make one first: trex report", "--confirm PRESET")
+    assert not (tmp_path / "few").exists()
+
+
 def test_a_run_that_gives_nothing_is_refused_and_nothing_is_written(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +293,65 @@ def test_the_junit_file_is_valid(
         words = ("suite", "run", suite, "--model", "fake", "--junit", tmp_path / "j.xml", *options, *strict)
         assert trex(*words).exit_code == (3 if strict else 0)
         check_valid(tmp_path / "j.xml")
+
+
+def test_scenes_that_are_gone_since_the_last_run_are_counted(suite: Path, ask: Ask, tmp_path: Path) -> None:
+    """Planted bug: whole batches were deleted, and the run said nothing of it."""
+    n = len(only(suite).content.scenes)
+    assert ask([True] * n)[1]["gone"] == []
+    last = json.loads((suite / "last_run.json").read_text())
+    last["looks"]["stored"]["failed"] |= {"gone/a.png": True, "gone/b.png": False}
+    (suite / "last_run.json").write_text(json.dumps(last))
+    code, message = ask([True] * n, "--no-record")
+    assert code == 0 and message["gone"] == ["gone/a.png", "gone/b.png"]
+    done = SuiteRun("new", "old", (), gone=("gone/a.png", "gone/b.png"))
+    assert done.sentences()[-1] == "2 scenes of the last run are gone from the suite."
+    assert ask([True] * n, "--no-record", "--strict", "--junit", tmp_path / "j.xml")[0] == 3
+    (cases,) = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert [case.attrib["name"] for case in cases if case.find("failure") is not None] == message["gone"]
+    assert ask([True] * n)[0] == 0 and ask([True] * n)[1]["gone"] == [], (
+        "the run before has not had them either"
+    )
+
+
+@dataclass
+class Counts:
+    """Names few numbers, and reads every question."""
+
+    labels: tuple[str, ...]
+    name: str = "few"
+    input_size: tuple[int, int] | None = None
+
+    def bind(self, question: Question) -> Counts:
+        return self
+
+    def log_probs(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.log(np.full((len(images), len(self.labels)), 1 / len(self.labels)))
+
+
+@pytest.mark.parametrize("options", [(), ("--render", "fake")], ids=["stored", "rendered"])
+def test_a_model_that_cannot_give_the_true_answer_is_refused(
+    options: tuple[str, ...], suite: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Planted bug: it failed on every scene, as expected of failures, and the build passed."""
+    monkeypatch.setenv("TREX_CACHE", str(tmp_path / "cache"))
+    truths = {scene.truth for scene in only(suite).content.scenes}
+    numbers = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    few = tuple(word for k, word in enumerate(numbers) if str(k) not in truths)
+    for labels, is_refused in ((few, True), (numbers, False)):
+        model = Counts(labels)
+        monkeypatch.setattr("trex.suite.run.open_model", lambda *_, model=model: model)
+        done = trex("suite", "run", suite, "--model", "any", *options)
+        if is_refused:
+            refused(
+                done,
+                "model 'few' cannot give the true answer",
+                "name every answer that the question can have",
+            )
+            assert not (suite / "last_run.json").exists()
+            assert not list((tmp_path / "cache").rglob("*.picture"))
+        else:
+            assert done.exit_code == 0, done.output
 
 
 def test_a_scene_that_was_added_since_is_not_in_the_test(suite: Path, ask: Ask) -> None:

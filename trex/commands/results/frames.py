@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ def frame(runs: Run | str | PathLike[str] | Sequence[Run | str | PathLike[str]])
         frame[frame.phase == "prior"].groupby("model").is_hit.mean()
     """
     library = import_extra("pandas", "arviz", "a table of the draws needs pandas")
-    given = [runs] if isinstance(runs, Run | str | PathLike) else list(runs)
+    given = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, str) else [runs]
     if not given:
         raise InputError("no run is given; give a run or several")
     tables = []

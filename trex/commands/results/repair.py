@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TypeVar, cast
 
 from trex.commands.verb import with_options
 from trex.foundation.errors import InputError
-from trex.foundation.files import read_text
+from trex.foundation.files import path_of, read_text
 from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
@@ -192,9 +192,9 @@ def open_repair(
     progress : bool, default True
         Show the progress of each step.
     """
-    repair = Repair(
-        Path(fspath(path)), None if data is None else Path(fspath(data)), processes, display_of(progress)
-    )
+    folder = path_of(path, 'the folder of a repair, such as "runs/repair/mnist"')
+    place = None if data is None else path_of(data, 'the folder of a data set, such as "data/mnist"')
+    repair = Repair(folder, place, processes, display_of(progress))
     open_folder(repair.path).close()
     return repair
 

@@ -26,6 +26,7 @@ from trex.finding.conclude import Outcome, renew_report
 from trex.finding.source import model_argument, named_objects
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.extensions import LIVE, give
+from trex.foundation.files import path_of
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if, shown_in_notebook
@@ -385,6 +386,8 @@ def open_run(
 ) -> Run:
     """The run in a folder, wherever it was made, finished or not; opens no model. RunError if there is none.
 
+    InputError if `path` is no path.
+
     Parameters
     ----------
     path : str or path
@@ -397,7 +400,7 @@ def open_run(
     names = named_objects({key: thing for key, thing in given.items() if thing is not None})
     live_model = None if model is None else model_argument(model)[1]
     opened = None if world is None else world_named(str(names["generator.name"]))
-    run = Run(Path(fspath(path)), live_model, opened)
+    run = Run(path_of(path, 'the folder of a run, such as "runs/demo"'), live_model, opened)
     run.check_readable()
     return run
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from trex.commands.suite import ADD, RUN
 from trex.commands.verb import with_options
+from trex.foundation.files import path_of
 from trex.suite.options import SuiteAddOptions, SuiteRunOptions
 
 if TYPE_CHECKING:
@@ -62,4 +63,4 @@ def suite(path: str | PathLike[str]) -> Suite:
         trex.suite("failures").add(run)
         trex.suite("failures").run("relation-network").is_failed
     """
-    return Suite(Path(path))
+    return Suite(path_of(path, 'the folder of a suite, such as "failures"'))

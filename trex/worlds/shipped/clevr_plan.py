@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +25,7 @@ from trex.scenes.questions.wrong_answer import WrongAnswer
 from trex.scenes.scene import Scene
 from trex.scenes.validity import MIN_GAP
 from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.worlds.costs import CPU_S
 from trex.worlds.description import Outline, Provenance
 from trex.worlds.fingerprint import file_fingerprint, model_fingerprint, probe_probabilities_of
 from trex.worlds.kernels import check_gradients, check_search, make_proposal
@@ -160,6 +163,24 @@ def _check_render(section: RenderSection) -> None:
         raise InputError(
             f"render.looks = {list(looks)}: cheaper looks than render.preset = {section.preset!r}, each once"
         )
+    _check_costs(section, looks)
+
+
+def _check_costs(section: RenderSection, looks: Sequence[str]) -> None:
+    """Raise InputError unless looks are cheaper than a scene at the deciding look, cheapest first.
+
+    One without a measured cost is not compared.
+    """
+    known = [look for look in looks if look in CPU_S]
+    deciding = section.pictures * CPU_S.get(section.preset, math.inf)
+    if dear := [look for look in known if CPU_S[look] >= deciding]:
+        raise InputError(
+            f"render.looks = {list(looks)}: {dear[0]!r} is no cheaper than render.preset = {section.preset!r} "
+            f"({CPU_S[dear[0]]:g} and {deciding:g} CPU seconds a scene); leave it out"
+        )
+    ascending = sorted(known, key=CPU_S.__getitem__)
+    if known != ascending:
+        raise InputError(f"render.looks = {list(looks)}: name the cheapest first: {', '.join(ascending)}")
 
 
 def _shape_hashes(vocabulary: Vocabulary) -> dict[str, str]:
