@@ -149,10 +149,12 @@ def named_folder() -> Path | None:
 
 def _found(folder: Path, published: Source, files: tuple[File, File]) -> tuple[Path, Path]:
     if not folder.is_dir():
-        raise InputError(
-            f"data folder {folder} does not exist; give one with --data or {DATA_VARIABLE}, or omit both to "
-            "download the data"
+        fix = (
+            f"set {DATA_VARIABLE} to one that holds the published files, or unset it to download them"
+            if folder == named_folder()
+            else "give one that holds the published files"
         )
+        raise InputError(f"data folder {folder} does not exist; {fix}")
     below = (folder / published.folder / "raw", folder / published.folder)
     places = below if any(place.is_dir() for place in below) else (folder / "raw", folder)
     return _find(folder, places, files[0]), _find(folder, places, files[1])
@@ -179,7 +181,7 @@ def _fetch(published: Source, file: File, cache: Path) -> Path:
     path = cache / file.name
     if not path.is_file():
         url = f"{published.url}/{file.name}"
-        by_hand = f"download {url} elsewhere and give its folder with --data or {DATA_VARIABLE}"
+        by_hand = f"download {url} elsewhere and set {DATA_VARIABLE} to its folder"
         download(url, path, by_hand, sha256=file.sha256)
     return path
 

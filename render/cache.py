@@ -64,7 +64,8 @@ class CachedRenderer:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"cannot create the picture cache {folder} ({error}); give another folder (TREX_CACHE)"
+                f"cannot create the picture cache {folder} ({error.strerror or error}); make the folder above it "
+                "writable, or name another (TREX_CACHE is that of the user's cache)"
             ) from error
         self._bound = Bound(folder) if bound is None else bound
         self._not_kept = not_kept

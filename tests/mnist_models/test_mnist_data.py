@@ -51,8 +51,10 @@ def test_the_environment_names_the_folder(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TREX_DIGITS", str(folder))
     assert len(load_data("mnist", "test").images) == N_TEST
     monkeypatch.setenv("TREX_DIGITS", str(folder / "nowhere"))
-    with pytest.raises(InputError, match="nowhere does not exist"):
+    with pytest.raises(InputError, match="nowhere does not exist; set TREX_DIGITS to one"):
         load_data("mnist", "test")
+    with pytest.raises(InputError, match=r"no does not exist; give one that holds the published files$"):
+        load_data("mnist", "test", folder / "no")  # by --data of one command, or --dataset of another
 
 
 @pytest.mark.parametrize("split", ["train", "test"])

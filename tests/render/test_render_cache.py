@@ -99,5 +99,5 @@ def test_a_failure_late_in_a_list_keeps_what_was_made(
 
 def test_a_cache_where_no_folder_can_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="give another folder"):
+    with pytest.raises(InputError, match=r"make the folder above it writable, or name another \(TREX_CACHE"):
         CachedRenderer(FakeRenderer(), tmp_path / "file" / "cache")

@@ -51,7 +51,7 @@ class Bank(Closing):
         If `is_optional`, `renderer` stores pictures only while all banks are below their limit, deletes no bank for
         them, and goes on if one cannot be stored.
         """
-        refuse_link(path)
+        _make_folder(path)
         self.prior, self.path, self._index = prior, path, index
         self._stores = not is_optional or has_room(path.parent)
         if is_optional:
@@ -205,6 +205,17 @@ def bank_of(
         if renderer is None:
             inner.close()
         raise
+
+
+def _make_folder(path: Path) -> None:
+    """Make a bank's folder; InputError if it is a link, or if there can be none."""
+    refuse_link(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot create the bank {path} ({error.strerror or error}); name another folder with --bank or TREX_BANK"
+        ) from error
 
 
 def check_number(n: int) -> None:

@@ -143,7 +143,7 @@ def refuse_link(bank: Path) -> None:
     if bank.is_symlink():
         raise InputError(
             f"{bank} is a symbolic link, and a bank in another folder is not counted; delete the link, or name the "
-            "folder of the banks with --folder or TREX_BANK"
+            "folder of the banks with --bank or TREX_BANK"
         )
 
 

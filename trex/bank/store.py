@@ -82,7 +82,7 @@ def not_kept(error: OSError, path: Path) -> NoReturn:
             "command again"
         ) from error
     raise RunError(
-        f"cannot write {path}: {error.strerror or error}; {KEPT}. Name another folder with --folder or TREX_BANK"
+        f"cannot write {path}: {error.strerror or error}; {KEPT}. Name another folder with --bank or TREX_BANK"
     ) from error
 
 

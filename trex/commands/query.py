@@ -165,10 +165,10 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
             path = options.out or run / NETCDF
             write_netcdf(folder.manifest, records, path)
             return Reported({"run": str(run), "netcdf": str(path)}, f"netcdf: {path}")
-        done = conclude_run(folder, records)
+        done = conclude_run(folder, records, out=options.out)
         if not folder.is_finished and (run / FINISHED).exists():  # this page has replaced that of all draws
             return _report_one(run, options, judge)
-        if options.out is not None:
+        if options.out is not None and options.out != done.report:
             write_atomic(options.out, done.report.read_bytes())
         done = judge(done, is_finished=folder.is_finished)
     path = options.out or done.report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trex.auditing.options import AuditOptions
-from trex.commands.queue_run import run, serve, watch
+from trex.commands.queue_run import check_runs, run, serve, watch
 from trex.commands.shell.result import Printed, note
 from trex.commands.shell.trust import trust_queries
 from trex.commands.verb import Session, Verb, verb_of
@@ -79,7 +80,9 @@ def add(options: AddOptions, session: Session) -> Printed:
     ]
     repeated = len(requests) - len(added)
     repeats = f", {repeated} repeated in this command" if repeated else ""
-    lines.append(f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: trex queue run")
+    lines.append(
+        f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: {_command('run', runs)}"
+    )
     return Printed([_fields(runs, each) for each in added], "\n".join(lines))
 
 
@@ -123,8 +126,14 @@ def _add(options: Queued, request: QueueRequest) -> Printed:
     (added,) = queue_add.add(options.runs, [request], options.priority, time.time())
     words = "queued" if added.is_new else "known "
     return Printed(
-        _fields(options.runs, added), f"{words} {line(options.runs, added.entry)}; run it: trex queue run"
+        _fields(options.runs, added),
+        f"{words} {line(options.runs, added.entry)}; run it: {_command('run', options.runs)}",
     )
+
+
+def _command(name: str, runs: Path) -> str:
+    """A command on the queue in this folder, as it is typed."""
+    return shlex.join(["trex", "queue", name, *([] if runs == RUNS else ["--runs", str(runs)])])
 
 
 def _fields(runs: Path, added: Added) -> dict[str, object]:
@@ -147,6 +156,7 @@ def list_entries(
     for each in state:
         if each not in STATES:
             raise unknown("state", each, STATES)
+    check_runs(runs)
     entries = queue.entries(runs, [each for each in STATES if each in state], limit)
     none = f"no such entries in {runs}"
     if not has_queue(runs):
@@ -212,7 +222,10 @@ def retry(
 
     if failed:
         session.options.refuse(["ids"], "--failed retries all failed entries; drop it or the IDs")
-    chosen = [each.id for each in queue.entries(runs, ["failed"])] if failed else _given_ids(ids, "--failed")
+    check_runs(runs)
+    chosen = (
+        [each.id for each in queue.entries(runs, ["failed"])] if failed else _given_ids(runs, ids, "--failed")
+    )
     return _changed("queued again", runs, queue.retry(runs, chosen))
 
 
@@ -230,6 +243,7 @@ def clean(
     from trex.farm.queue import clean as queue_clean
     from trex.farm.queue.entry import State
 
+    check_runs(runs)
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
     removed, not_deleted = queue_clean.clean(runs, states, delete_runs=delete_runs)
     for reason in not_deleted:
@@ -256,15 +270,16 @@ def _open_ids(session: Session, runs: Path, ids: Sequence[str], everything: bool
     from trex.farm.queue import queue
     from trex.farm.queue.entry import OPEN
 
+    check_runs(runs)
     if not everything:
-        return _given_ids(ids, "--all")
+        return _given_ids(runs, ids, "--all")
     session.options.refuse(["ids"], "--all selects all queued and running entries; drop it or the IDs")
     return [each.id for each in queue.entries(runs, OPEN)]
 
 
-def _given_ids(ids: Sequence[str], other: str) -> list[str]:
+def _given_ids(runs: Path, ids: Sequence[str], other: str) -> list[str]:
     if not ids:
-        raise InputError(f"no ID given; list them with trex queue list, or give {other}")
+        raise InputError(f"no ID given; list them with {_command('list', runs)}, or give {other}")
     return list(dict.fromkeys(ids))
 
 

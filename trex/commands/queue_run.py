@@ -83,6 +83,7 @@ def watch(
     """Watch the queue: running entries, confidence, speed, time left. Ctrl-C stops only the display."""
     from trex.farm.monitor.top import run_top
 
+    check_runs(runs)
     if as_json:
         import time
 

@@ -26,6 +26,7 @@ from pydantic import create_model
 from trex.commands.parameters import MODEL, PROGRESS, described, key_parameters, python_parameters
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, Printed, note, print_result
+from trex.commands.shell.streams import others_apart
 from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.options import Key, Option, Options
 
@@ -163,12 +164,18 @@ class Verb(Generic[O, R]):
             options = self.options.checked(given, is_typed=True)
             from trex.pages.display import Display
 
-            with Display() as display, self._stoppable(Session(display, options)) as session:
+            with (
+                others_apart(as_json),
+                Display() as display,
+                self._stoppable(Session(display, options)) as session,
+            ):
                 result = self.do(options, session)
             for line in () if as_json else self.notes(result):
                 note(line)
             print_result(result.document(), str(result), as_json)
-            if code := self.after(options, result):
+            with others_apart(as_json):
+                code = self.after(options, result)
+            if code:
                 raise typer.Exit(code)
 
         parameters = _shell_parameters(self.options)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from trex.foundation.errors import InputError
-from trex.foundation.files import open_regular, read_text, write_atomic
+from trex.foundation.files import disk_error, open_regular, read_text, write_atomic
 from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
 from trex.foundation.progress import Progress, silent
@@ -82,7 +83,7 @@ def render_dataset(
     """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
     Keeps existing scenes and adds the rest; InputError if they were made with another plan, or if another program
-    renders this split at the moment.
+    renders this split at the moment; RunError that names the file that cannot be written.
     """
     count = default_processes() if processes is None else processes
     renderer = BlenderRenderer(plan.preset, device, processes=count)  # InputError before anything is written
@@ -90,7 +91,7 @@ def render_dataset(
     for folder in ("images", "masks"):
         (out / folder / plan.split).mkdir(parents=True, exist_ok=True)
     lines.parent.mkdir(parents=True, exist_ok=True)
-    with lines.open("a+b") as log:
+    with lines.open("a+b", buffering=0) as log:
         hold(
             log.fileno(),
             lines,
@@ -138,18 +139,18 @@ def _render_rest(
     out: Path,
     plan: DatasetPlan,
     renderer: BlenderRenderer,
-    log: BinaryIO,
+    log: FileIO,
     index: int,
     progress: Progress,
 ) -> None:
     scenes = _scenes(plan, index)
     progress("scenes rendered", min(index, plan.n), plan.n)
     while batch := list(islice(scenes, BATCH)):
+        data = b""
         for scene, picture in zip(batch, renderer.render(batch), strict=True):
-            _write_one(out, plan, index, scene, picture, log)
+            data += _write_one(out, plan, index, scene, picture)
             index += 1
-        log.flush()
-        os.fsync(log.fileno())
+        _append(log, data)
         progress("scenes rendered", index, plan.n)
 
 
@@ -159,17 +160,29 @@ def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:
         yield from pool.map(plan.scene, range(start, plan.n), chunksize=BATCH)
 
 
-def _write_one(
-    out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture, log: BinaryIO
-) -> None:
+def _write_one(out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture) -> bytes:
+    """Write a scene's picture and mask; return its line."""
     name = plan.name(index)
     _write_png(out / "images" / plan.split / name, picture.pixels)
     _write_png(out / "masks" / plan.split / name, picture.mask)
-    log.write(json.dumps(to_clevr(scene, name, index, plan.split)).encode() + b"\n")
+    return json.dumps(to_clevr(scene, name, index, plan.split)).encode() + b"\n"
 
 
 def _write_png(path: Path, pixels: Bytes) -> None:
-    Image.fromarray(pixels).save(path, optimize=False, compress_level=1)
+    try:
+        Image.fromarray(pixels).save(path, optimize=False, compress_level=1)
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def _append(log: FileIO, data: bytes) -> None:
+    """Append lines; RunError if the disk does not take them. The next call cuts off a part of a line."""
+    try:
+        while data:
+            data = data[log.write(data) :]
+        os.fsync(log.fileno())
+    except OSError as error:
+        raise disk_error(error, Path(os.fsdecode(log.name))) from error
 
 
 def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:

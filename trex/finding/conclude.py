@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,13 +81,21 @@ class Outcome:
         return "\n".join([*lines, *(each.words for each in self.verdicts), f"report: {self.report}"])
 
 
-def conclude_run(folder: RunFolder, records: Sequence[Record], *, reloads: bool = False) -> Outcome:
-    """Write the results and the report of the draws so far; with `reloads`, the report reloads itself."""
+def conclude_run(
+    folder: RunFolder, records: Sequence[Record], *, reloads: bool = False, out: Path | None = None
+) -> Outcome:
+    """Write the results and the report of the draws so far; with `reloads`, the report reloads itself.
+
+    If the folder cannot be written, the report alone is written to `out`, if that is given.
+    """
     results = explained_results(folder, records)
     holds = holds_of(folder, results)
     first = first_screen(
         folder.manifest, results, folder.path, holds, read_traces(folder), read_explanations(folder)
     )
+    if out is not None and not os.access(folder.path, os.W_OK):
+        report = write_report(folder, results, {}, reloads=reloads, out=out)
+        return Outcome(folder.path, folder.manifest, results, report, first)
     folder.write(FINDINGS, to_json(results, {"finding": first.document(), "holds": holds.document()}))
     files = _write_found_scenes(folder, results.found)
     report = write_report(folder, results, files, reloads=reloads)

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from trex.foundation.files import write_atomic
 from trex.foundation.words import span
 from trex.pages.glossary import WORDS
 from trex.pages.page import TEMPLATES, page
@@ -18,11 +19,17 @@ from trex.search.results import Results
 
 
 def write_report(
-    folder: RunFolder, results: Results, files: Mapping[str, str], *, reloads: bool = False
+    folder: RunFolder,
+    results: Results,
+    files: Mapping[str, str],
+    *,
+    reloads: bool = False,
+    out: Path | None = None,
 ) -> Path:
-    """Write the report of a run; return its path. `files` maps further files with the hits to their descriptions.
+    """Write the report of a run, in its folder or to `out`; return its path.
 
-    With `reloads`, the page reloads itself, as it will be written again.
+    `files` maps further files with the hits to their descriptions. With `reloads`, the page reloads itself, as it will
+    be written again.
     """
     context = ReportContext(folder, results, files, is_growing=reloads and not folder.is_finished)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -35,4 +42,6 @@ def write_report(
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
-    return folder.write(REPORT, page("report.html", values, span=span))
+    path = out or folder.path / REPORT
+    write_atomic(path, page("report.html", values, span=span).encode())
+    return path

@@ -61,9 +61,31 @@ def read_stored(run: Path, name: str) -> StoredPicture:
     try:
         return _stored(run, name)
     except DamagedPicture as error:
-        raise DamagedPicture(
-            f"{error}; trex resume {run} renders the pictures of its hits again"
-        ) from error.__cause__
+        raise DamagedPicture(f"{error}; {_remedy(run, name)}") from error.__cause__
+
+
+def _remedy(run: Path, name: str) -> str:
+    """How to get a picture back: a resume renders one of a draw; others are made with the file that names them."""
+    files = f"{run / PICTURES / name}.*"
+    if not _holds(run / "draws.jsonl", name):
+        made = [(path, f"trex explain {run}") for path in sorted(run.glob("explanations/*.json"))]
+        for path in sorted(run.glob("confirmations/*.json")):
+            made.append((path, f"trex report {run} --confirm {path.stem}"))
+        for path, again in [*made, (run / "misses.json", "resume the run")]:
+            if _holds(path, name):
+                return f"it belongs to {path}; delete that file and {files}, then: {again}"
+    return (
+        "resuming the run renders it again; if that does not help, this machine renders other pictures than that of "
+        f"the search: copy {files} from there, or search again"
+    )
+
+
+def _holds(path: Path, name: str) -> bool:
+    """Whether a file of a run names a picture; False if it cannot be read."""
+    try:
+        return name.encode() in read_bytes(path, error=RunError, inside=path.parent)
+    except RunError:
+        return False
 
 
 def _stored(run: Path, name: str) -> StoredPicture:
@@ -77,6 +99,14 @@ def _stored(run: Path, name: str) -> StoredPicture:
             f"picture {path} or its mask was changed after the run stored it (its hash differs)"
         )
     return StoredPicture(pixels, mask, png, mask_png)
+
+
+def is_sound(run: Path, name: str) -> bool:
+    """Whether the picture of this name is stored, and has this hash."""
+    try:
+        return bool(NAME.fullmatch(name) and _stored(run, name))
+    except DamagedPicture:
+        return False
 
 
 def to_png(array: Bytes) -> bytes:

@@ -10,7 +10,7 @@ from trex.inference.types import Picture
 from trex.render.picture import Bytes
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.folder import RunFolder
-from trex.runs.picture_files import DamagedPicture, read_stored
+from trex.runs.picture_files import read_stored
 
 
 def store_picture(folder: RunFolder, picture: Picture) -> str:
@@ -32,14 +32,7 @@ def read_picture(folder: RunFolder, name: str, size: tuple[int, int] | None = No
 
     `size` is its width and height; None takes the run's own.
     """
-    path = folder.picture_path(name)
-    try:
-        stored = read_stored(folder.path, name)
-    except DamagedPicture as error:
-        raise RunError(
-            f"picture {path} or its mask is missing or damaged ({error}); delete {folder.path}/explanations and "
-            "confirmations, and repeat those commands"
-        ) from error
+    path, stored = folder.picture_path(name), read_stored(folder.path, name)
     width, height = size or folder.manifest.facts.size
     if stored.mask is None or (stored.pixels.shape, stored.mask.shape) != (
         (height, width, 3),

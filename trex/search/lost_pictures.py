@@ -10,7 +10,7 @@ import numpy as np
 from trex.inference.types import Picture
 from trex.render.picture import Picture as ScenePicture
 from trex.runs.folder import RunFolder
-from trex.runs.picture_files import DamagedPicture, content_hash, mask_file, read_stored
+from trex.runs.picture_files import content_hash, is_sound, mask_file
 from trex.runs.pictures import as_bytes, store_picture
 from trex.runs.record import Record
 from trex.worlds.looks import DECIDING
@@ -29,7 +29,7 @@ def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Reco
     lost = [
         record
         for record in {record.picture: record for record in records if record.picture}.values()
-        if target.is_hit(np.array(record.log_probs)) and not _is_sound(folder, record.picture)
+        if target.is_hit(np.array(record.log_probs)) and not is_sound(folder.path, record.picture)
     ]
     back = 0
     for start in range(0, len(lost), BATCH):
@@ -45,14 +45,6 @@ def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Reco
             folder.path,
         )
     return back
-
-
-def _is_sound(folder: RunFolder, name: str) -> bool:
-    try:
-        read_stored(folder.path, name)
-    except DamagedPicture:
-        return False
-    return True
 
 
 def _is_back(folder: RunFolder, name: str, picture: Picture) -> bool:

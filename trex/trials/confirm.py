@@ -132,7 +132,7 @@ def _check(folder: RunFolder, preset: Preset, top: int) -> tuple[Plan, tuple[Hit
     manifest = folder.manifest
     if manifest.query.render.preset == preset.name:
         raise InputError(
-            f"{folder.path} was searched at preset {preset.name} already; give another with --preset"
+            f"{folder.path} was searched at preset {preset.name} already; give another preset with --confirm"
         )
     check_free(folder.path)
     check_made_here(folder.path, manifest.query)

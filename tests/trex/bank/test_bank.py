@@ -157,7 +157,7 @@ def test_pictures_go_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TREX_BANK", str(tmp_path / "shared"))
     assert bank_of(SMALL, "fake").path.parent == tmp_path / "shared"
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="give another folder"):
+    with pytest.raises(InputError, match="name another folder with --bank or TREX_BANK"):
         small_bank(tmp_path / "file")
 
 

@@ -75,6 +75,21 @@ def test_worlds_by_name_and_by_settings(place: Path) -> None:
     assert trex_done("cache", "banks").stdout.count(" 1 scene ") == 5
 
 
+@pytest.mark.parametrize("bad", ["file", "link"])
+def test_a_bank_that_cannot_be_there_names_its_own_option(place: Path, bad: str) -> None:
+    """Planted bugs: it named TREX_CACHE, and --folder, which is no option of this command."""
+    banks = place / "banks"
+    if bad == "file":
+        banks.write_text("")
+    else:
+        made = Path(str(rendered("query.toml", "--scenes", 1, "--bank", banks)["path"]))
+        made.rename(place / "moved")
+        made.symlink_to(place / "moved")
+    failed = trex("render", "bank", "query.toml", "--scenes", 1, "--bank", banks, *FAKE)
+    refused(failed, str(banks), "with --bank or TREX_BANK")
+    assert "TREX_CACHE" not in failed.stderr and "--folder" not in failed.stderr
+
+
 def test_no_model_is_needed(place: Path) -> None:
     write_query(place, QUERY.replace('name = "fake"', 'name = "no_such_module:factory"'))
     assert rendered("query.toml", "--scenes", 1)["scenes"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import logging
 import os
 import re
@@ -15,6 +17,7 @@ from rich.console import Console
 import trex
 from tests.running.runs import draws, run, write_query
 from trex.commands.shell.result import note, print_result
+from trex.commands.shell.streams import Reported, is_unwritable
 from trex.pages.display import Display
 from trex.pages.table import table_of
 from trex.search.stopping import say
@@ -78,6 +81,61 @@ def test_what_nobody_reads_is_an_error_in_one_line(
 @pytest.mark.process
 def test_an_error_with_standard_error_closed_is_told_by_the_exit_code(tmp_path: Path) -> None:
     assert shell("find nowhere.toml", "2>&-", tmp_path).returncode == 2
+
+
+LOUD = """
+import os
+import torch
+
+print("loading weights")
+
+
+class Own(torch.nn.Module):
+    labels = ("0", "1", "2", "3")
+
+    def forward(self, pictures):
+        print("asked")
+        os.write(1, b"by descriptor\\n")
+        os.system("echo by a child")
+        return torch.zeros(len(pictures), 4)
+
+
+def factory(question):
+    print("making the model")
+    return Own()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", ["check query.toml", "find query.toml --set search.steps=0 --out here"])
+def test_what_a_model_prints_goes_to_standard_error_beside_json(tmp_path: Path, words: str) -> None:
+    """Planted bug: the document followed what the model had printed, which is no JSON."""
+    write_query(tmp_path)
+    (tmp_path / "loud.py").write_text(LOUD)
+    ended = shell(f"{words} --model loud:factory --json", "", tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert isinstance(json.loads(ended.stdout), dict)
+    for part in ("loading weights", "making the model", "asked", "by descriptor", "by a child"):
+        assert f"{part}\n" in ended.stderr
+    assert (
+        "loading weights\n"
+        in shell(f"{words.replace('here', 'there')} --model loud:factory", "", tmp_path).stdout
+    )
+
+
+def test_only_standard_output_is_said_to_be_unwritable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted bug: a full disk while a file was written was told as one of standard output."""
+    with open("/dev/full", "w") as full:
+        reported = Reported(full.buffer, "utf-8")
+        monkeypatch.setattr(sys, "stdout", reported)
+        reported.write("x")
+        with pytest.raises(OSError, match="No space left") as of_output:
+            reported.flush()
+        elsewhere = OSError(errno.ENOSPC, "No space left on device")
+        assert is_unwritable(of_output.value) and not is_unwritable(elsewhere)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())  # so that closing it works
 
 
 EVIL = "two\x1b]0;pwned\x07\x1b[2J\x9b2J\u202eeert\rall passing"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from tests.running.command_line import refused, trex, trex_done
 from trex.datasets import rendered_dataset
 from trex.datasets.rendered_dataset import DatasetPlan, render_dataset
 from trex.foundation.errors import InputError
+from trex.foundation.files import DiskFullError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.scene import Scene
@@ -91,3 +96,47 @@ def test_a_plan_that_made_no_scene_binds_nobody(tmp_path: Path) -> None:
     render_dataset(tmp_path, PLAN)
     with pytest.raises(InputError, match="made otherwise"):
         render_dataset(tmp_path, DatasetPlan(4, split="val", objects=(3, 5), questions_per_scene=2))
+
+
+def full_after(monkeypatch: pytest.MonkeyPatch, kind: type, method: str, times: int) -> None:
+    """A disk that is full when the method is called for the next time after these."""
+    whole, calls = getattr(kind, method), iter(range(times))
+
+    def once(*given: object, **named: object) -> object:
+        if next(calls, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return whole(*given, **named)
+
+    monkeypatch.setattr(kind, method, once)
+
+
+def test_a_picture_that_finds_no_room_is_named_and_the_same_command_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: standard output was said to be full, and all files to be complete."""
+    words = (
+        "render",
+        "dataset",
+        "--scenes",
+        3,
+        "--objects",
+        "3-4",
+        "--out",
+        tmp_path / "out",
+        "--split",
+        "val",
+    )
+    with monkeypatch.context() as full:
+        full_after(full, Image.Image, "save", 3)
+        failed = trex(*words)
+    picture = tmp_path / "out" / "masks" / "val" / PLAN.name(1)
+    refused(failed, f"no space left on the disk of {picture}", "everything written before is kept", "repeat")
+    assert "standard output" not in failed.stderr
+    trex_done(*words)
+    assert len(lines(tmp_path / "out").read_text().splitlines()) == 3
+
+
+def test_lines_that_find_no_room_are_named() -> None:
+    full = pytest.raises(DiskFullError, match="no space left on the disk of /dev/full")
+    with open("/dev/full", "ab", buffering=0) as log, full:
+        rendered_dataset._append(log, b"line\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import warnings
 from dataclasses import replace
@@ -60,6 +61,25 @@ def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
     for _ in range(2):
         trex_done("report", done.folder, "--out", tmp_path / "page.html")
     refused(trex("report", done.folder, "--out", ""), "--out")
+
+
+def test_out_needs_no_writable_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: "cannot write RUN/findings.json". Tests run as root, too, for whom no folder is read-only."""
+    path, page = run(tmp_path).folder, tmp_path / "page.html"
+    made = ("report.html", "findings.json", "found_scenes.json")
+    whole = (path / "report.html").read_text(encoding="utf-8")
+    for name in made:
+        (path / name).unlink()
+    access = os.access
+    with monkeypatch.context() as mounted:
+        mounted.setattr(
+            os, "access", lambda at, mode: access(at, mode) and not (Path(at) == path and mode == os.W_OK)
+        )
+        assert trex_done("report", path, "--out", page).stdout.strip() == f"report: {page}"
+    assert not any((path / name).exists() for name in made)
+    assert page.read_text(encoding="utf-8").count("<img") == whole.count("<img") > 0
+    trex_done("report", path, "--out", page)
+    assert all((path / name).exists() for name in made)
 
 
 def test_a_page_that_leaves_scenes_out_says_which(done: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:

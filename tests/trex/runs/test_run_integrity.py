@@ -21,6 +21,7 @@ from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import repair
 from trex.runs.folder import open_run
+from trex.runs.picture_files import DamagedPicture, read_stored
 
 SEED = 20261122
 FLIPS = 120
@@ -270,7 +271,45 @@ def test_a_picture_that_is_not_what_its_name_says_is_not_shown(
         path.write_bytes(cut)
     else:
         os.mkfifo(path)
-    refused(trex(command, folder), name.removesuffix(".png"))
+    failed = trex(command, folder)
+    refused(failed, name.removesuffix(".png"))
+    if damage != "linked":
+        refused(failed, "resuming the run renders it again; if that does not help")
+        assert trex("resume", folder).exit_code == 0 and trex(command, folder).exit_code == 0
+
+
+def test_a_picture_of_an_explanation_is_back_if_its_advice_is_followed(folder: Path) -> None:
+    """Planted bug: the advice was trex resume, which failed with the same words."""
+    shown = set(shown_pictures(folder))
+    assert trex("explain", folder, "--top", 1, "--nuisances", 0, "--flip-depth", 0).exit_code == 0
+    (explanation,) = (folder / "explanations").glob("*.json")
+    pictures = [effect["score"]["picture"] for effect in json.loads(explanation.read_text())["removals"]]
+    name = next(each for each in pictures if f"{each}.png" not in shown)
+    (folder / "pictures" / f"{name}.png").write_bytes(b"cut")
+    for command in ("report", "resume"):
+        failed = trex(command, folder)
+        assert failed.exit_code == 2 and f"it belongs to {explanation}; delete that file" in failed.stderr
+        assert failed.stderr.endswith(f"then: trex explain {folder}\n") and "trex resume" not in failed.stderr
+    explanation.unlink()
+    for path in (folder / "pictures").glob(f"{name}.*"):
+        path.unlink()
+    assert trex("explain", folder, "--top", 1).exit_code == 0 and trex("report", folder).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "again"),
+    [("confirmations/clevr.json", "trex report {} --confirm clevr"), ("misses.json", "resume the run")],
+)
+def test_a_picture_that_is_not_of_a_draw_names_the_file_to_delete(
+    file: str, again: str, folder: Path
+) -> None:
+    name = "0123456789abcdef" * 2
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(f'{{"picture": "{name}"}}')
+    with pytest.raises(DamagedPicture) as error:
+        read_stored(folder, name)
+    assert f"it belongs to {folder / file}" in str(error.value)
+    assert str(error.value).endswith(f"then: {again.format(folder)}")
 
 
 def test_a_run_that_has_lost_its_query_says_so_before_it_searches(folder: Path) -> None:

@@ -243,7 +243,7 @@ def test_runs_that_cannot_be_confirmed_are_refused(path: Path, renderer: Elsewhe
     nothing = run(tmp_path, ["search.steps=0", "search.prior_scenes=1", "search.chains=1"], "nothing").folder
     refused(confirm_hits(nothing), "has no hit to confirm")
     change_manifest(path, lambda data: data["query"]["render"].update(preset=PRESET))
-    refused(confirm_hits(path), "was searched at preset fast already")
+    refused(confirm_hits(path), "was searched at preset fast already; give another preset with --confirm")
     change_manifest(path, lambda data: data["query"]["render"].update(preset="fake"))
     change_manifest(path, lambda data: data["made"].update(model="another"))
     refused(confirm_hits(path), "the model was another")

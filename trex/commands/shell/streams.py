@@ -11,12 +11,12 @@ import io
 import logging
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 
 from trex.foundation.words import escaped_lines
 
 NAMES = ("stdin", "stdout", "stderr")
-UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
 class Lasting(io.TextIOWrapper):
@@ -42,6 +42,28 @@ class Lasting(io.TextIOWrapper):
             to_nowhere(self.fileno())
 
 
+class Reported(io.TextIOWrapper):
+    """A text stream that remembers why it could not be written."""
+
+    failure: OSError | None = None
+
+    def write(self, text: str, /) -> int:
+        """Write the text; return its length."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            super().flush()
+        except OSError as error:
+            self.failure = error
+            raise
+
+
 class Printable(logging.Formatter):
     """A message with what a terminal would carry out as escapes."""
 
@@ -51,7 +73,10 @@ class Printable(logging.Formatter):
 
 
 def hold_streams() -> None:
-    """Open a sink for each closed standard stream, and make standard error one that never ends a command."""
+    """Open a sink for each closed standard stream, and make standard error one that never ends a command.
+
+    Standard output becomes one that remembers its failure.
+    """
     if logging.lastResort is not None:  # it prints the warnings that no handler takes
         logging.lastResort.setFormatter(Printable())
     for number, name in enumerate(NAMES):
@@ -60,6 +85,10 @@ def hold_streams() -> None:
         if getattr(sys, name) is None:
             mode = "r" if number == 0 else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        out = sys.stdout
+        settings = (out.encoding, out.errors, None, out.line_buffering, out.write_through)
+        sys.stdout = Reported(out.buffer, *settings)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
         old = sys.stderr
         sys.stderr = Lasting(
@@ -67,9 +96,34 @@ def hold_streams() -> None:
         )
 
 
+@contextmanager
+def others_apart(is_apart: bool) -> Iterator[None]:
+    """If `is_apart`, send what is printed inside to standard error: by a model, a library or a child process."""
+    if not is_apart:
+        yield
+        return
+    with redirect_stdout(sys.stderr), _descriptor_apart():
+        yield
+
+
+@contextmanager
+def _descriptor_apart() -> Iterator[None]:
+    """Make descriptor 1 another name of standard error, if both are open."""
+    if not (_is_open(1) and _is_open(2)):
+        yield
+        return
+    own = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(own, 1)
+        os.close(own)
+
+
 def is_unwritable(error: OSError) -> bool:
-    """Whether the error comes from writing to a full or broken stream, not from a named file."""
-    return error.filename is None and error.errno in UNWRITABLE
+    """Whether the error comes from writing to standard output, not to a file."""
+    return error is getattr(sys.stdout, "failure", None)
 
 
 def unwritten(error: OSError) -> str:

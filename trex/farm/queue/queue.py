@@ -198,8 +198,10 @@ def find_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
 
 
 def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
+    if not part:
+        raise InputError(f"the ID is empty; give one of trex queue list --runs {runs}")
     rows = db.execute("SELECT * FROM entries WHERE id >= ? AND id < ? LIMIT 2", (part, part + "g")).fetchall()
-    if len(rows) != 1 or not part:
+    if len(rows) != 1:
         problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
         raise InputError(f"{problem}; list the ids: trex queue list --runs {runs}")
     return entry_of(rows[0])

@@ -114,14 +114,21 @@ def change(runs: Path) -> Iterator[sqlite3.Connection]:
 def reading(runs: Path) -> Iterator[sqlite3.Connection]:
     """A read-only snapshot of the queue; QueueMissing if there is no file."""
     path = queue_file(runs)
-    with _translated(path), closing(_open(path)) as db:
+    with _translated(path), closing(_open(path, _reader(path))) as db:
         db.execute("PRAGMA query_only = ON")
         yield db
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _reader(path: Path) -> str:
+    """How SQLite opens the file for reading, which needs files next to it if it is writable, or was just written."""
+    if os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if path.with_name(f"{FILE}-wal").exists() else "mode=ro&immutable=1"
+
+
+def _open(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
     _check_file(path)
-    db = _connect(path)
+    db = _connect(path, mode)
     try:
         _check_format(db, path)
     except BaseException:
@@ -168,13 +175,14 @@ def _lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open with `mode=rw`, so that SQLite does not replace a deleted file by an empty one."""
-    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+def _connect(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
+    """Open by default with `mode=rw`, so that SQLite does not replace a deleted file by an empty one."""
+    address = f"file:{quote(str(path.absolute()))}?{mode}"
     db = sqlite3.connect(address, timeout=BUSY_S, isolation_level=None, uri=True)
     try:
         db.row_factory = sqlite3.Row
-        db.execute("PRAGMA journal_mode = WAL")
+        if mode == "mode=rw":
+            db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # the run folders survive a power cut
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA trusted_schema = OFF")

@@ -73,8 +73,8 @@ def test_what_was_told_long_ago_is_not_shown_as_new(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    assert "nothing; 0 workers" in trex_done("queue", "watch", "--once", "--runs", tmp_path / "none").stdout
-    assert not (tmp_path / "none").exists()
+    assert "nothing; 0 workers" in trex_done("queue", "watch", "--once", "--runs", tmp_path).stdout
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_that_are_cut_or_strange_say_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.running.runs import QUERY, find, write_query
 from trex.farm.queue import add as queue_add
 from trex.farm.queue import clean, queue, rebuild
 from trex.farm.queue.entry import Entry
-from trex.farm.queue.queue_file import QueueDamaged, queue_file, transaction
+from trex.farm.queue.queue_file import QueueDamaged, queue_file, reading, transaction
 from trex.farm.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
 from trex.farm.queue.requests import QueueRequest, queue_requests
 from trex.farm.queue.sweep import combinations
@@ -180,10 +180,66 @@ def test_list_and_show(runs: Path) -> None:
     assert json.loads(queue_command(runs, "show", every[0].id, "--json").stdout)["why"] == "the model is gone"
     queue_command(runs, "show", "nothing", fails="no entry 'nothing'")
     queue_command(runs / "none", "show", "1", fails="has no queue")
-    assert "has no queue; add a query" in queue_command(runs / "none", "list").stdout
+    (runs.parent / "empty").mkdir()
+    assert "has no queue; add a query" in queue_command(runs.parent / "empty", "list").stdout
     worked = trex("queue", "run", "--until-empty", "--runs", runs / "none")
     assert worked.exit_code == 2 and "is not a folder; queue a query first" in worked.stderr
     assert not (runs / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["watch", "--once"],
+        ["cancel", "--all"],
+        ["priority", "--to=1", "1"],
+        ["retry", "--failed"],
+        ["clean"],
+    ],
+)
+def test_what_is_no_runs_folder_is_refused(runs: Path, words: list[str]) -> None:
+    """Planted bug: a misspelt folder was an empty queue."""
+    (runs / "file").write_text("")
+    for place in (runs / "file", runs / "none"):
+        queue_command(place, *words, fails=f"{place} is not a folder; queue a query first")
+    assert not (runs / "none").exists()
+
+
+@pytest.mark.parametrize("words", [["cancel"], ["priority", "--to=1"], ["retry"]])
+def test_an_empty_id_is_called_empty(tmp_path: Path, words: list[str]) -> None:
+    queue_command(tmp_path, "add", write_query(tmp_path))
+    queue_command(tmp_path, *words, "", fails="the ID is empty")
+
+
+def test_what_is_queued_is_run_by_the_command_that_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "two words"
+    for runs, ending in (
+        (elsewhere, f"trex queue run --runs '{elsewhere}'"),
+        (Path("runs"), "trex queue run"),
+    ):
+        assert (
+            queue_command(runs, "add", write_query(tmp_path)).stdout.splitlines()[-1].endswith(f": {ending}")
+        )
+    queue_command(elsewhere, "cancel", fails=f"trex queue list --runs '{elsewhere}'")
+
+
+def test_a_read_only_folder_is_read_without_files_next_to_the_queue(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests run as root, too, for whom no folder is read-only. Planted bug: SQLite was to make files there."""
+    before = queue.entries(runs)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with reading(runs) as db:
+        assert [path.name for path in runs.iterdir() if path.name.startswith("queue.sqlite")] == [
+            "queue.sqlite"
+        ]
+        assert db.execute("SELECT count(*) FROM entries").fetchone()[0] == 4
+    assert queue.entries(runs) == before
+    assert queue_command(runs, "list").stdout.endswith("total: 4 queued\n")
 
 
 def test_cancel_retry_and_clean(runs: Path) -> None:
