@@ -46,7 +46,7 @@ cells = [
 
 [[harder]]
 "search.steps" = 8
-"search.warmup" = 2
+"search.scale" = 0.5
 """
 
 
@@ -78,7 +78,7 @@ def test_every_cell_asks_the_query_with_its_own_settings(folder: Path) -> None:
     assert [cell.name for cell in found] == ["one", "nine", "1-2"]
     assert found[0].ways[0] == ("search.seed=3", 'answer="1"', "search.steps=0")
     assert found[0].ways[1] == (*found[0].ways[0][:2], "search.steps=6")
-    assert found[0].ways[2] == (*found[0].ways[0][:2], "search.steps=8", "search.warmup=2")
+    assert found[0].ways[2] == (*found[0].ways[0][:2], "search.steps=8", "search.scale=0.5")
     query = read_query(folder / "query.toml", (*found[2].ways[0], 'target.kind="ambiguous"'))
     assert query.answer == ("1", "2") and query.search.seed == 3
 
