@@ -108,6 +108,6 @@ def test_prior_draws_without_a_bank_follow_from_the_seed_of_the_search(
     tmp_path: Path, rendered: list[tuple[int, Scene]]
 ) -> None:
     """Planted bug: from the bank's, which repeats of a search share."""
-    plain = [*BANK, "search.bank=0", "search.kernel=block", "search.steps=0", "search.further=0"]
-    outcome, other = (run(tmp_path, [*plain, f"search.seed={seed}"], str(seed)) for seed in (1, 2))
+    plain = ["search.bank=0", "search.kernel=block"]
+    outcome, other = led(tmp_path, 1, BANK_SEED, *plain), led(tmp_path, 2, BANK_SEED, *plain)
     assert not set(scenes(outcome, PRIOR).values()) & set(scenes(other, PRIOR).values())
