@@ -25,14 +25,6 @@ from trex.worlds.looks import DECIDING, ladder
 from trex.worlds.world import OpenWorld
 
 AUTO, SURROGATE = "auto", "surrogate"
-OURS = (
-    "block",
-    "random_walk",
-    SURROGATE,
-    "gaussian",
-    "nuts",
-    "smc",
-)  # kernels whose use of [search] is known
 BANK, FRESH = 1000, 8  # the defaults where pictures cost seconds
 LEAST_SAMPLE = 12  # of a bank: a Poisson sample of that mean size is empty with a chance of at most e^-12
 WARMUP_SHARE = 0.2  # of a chain's steps, by default: it has left its start by then, as a rule
@@ -197,7 +189,6 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         raise InputError(f"search.kernel = 'surrogate': {why}, or kernel 'block'")
     resolved = search.model_copy(update={"kernel": kernel, "warmup": _warmup(search, kernel)})
     _check_options(resolved)
-    _check_effects(resolved, form)
     if kernel in samplers():
         samplers()[kernel].check(resolved)
     else:
@@ -303,29 +294,6 @@ def chain_rounds(
         return rounds(deciding, begin, n_rounds)
     leading = replace(deciding, scorer=world.scorer_at(lead), target=LeadingTarget(target))
     return rounds(Surrogate(deciding, leading, inner_steps(world.plan.query, lead)), begin, n_rounds)
-
-
-def _check_effects(search: SearchSection, form: Form) -> None:
-    """Raise InputError if a key has another value than its default and no effect on this search.
-
-    A kernel that is none of ours may use any key.
-    """
-    moved = ("gaussian", "smc") if form == "vector" else ()  # smc moves vectors by the gaussian walk
-    keys: dict[str, tuple[tuple[str, ...], str]] = {
-        "scale": (moved, "kernel 'gaussian'"),
-        "max_depth": (("nuts",), "kernel 'nuts'"),
-        "inner": ((SURROGATE,), f"kernel {SURROGATE!r}"),
-    }
-    for key, (users, whose) in keys.items():
-        value = getattr(search, key)
-        if value != SearchSection.model_fields[key].default and search.kernel in set(OURS) - set(users):
-            raise InputError(
-                f"search.{key} = {value} has no effect on kernel {search.kernel!r}, it belongs to {whose}; remove it"
-            )
-    if search.bank_seed and not search.bank:
-        raise InputError(
-            f"search.bank_seed = {search.bank_seed} has no effect: this search has no bank; remove it"
-        )
 
 
 def _check_options(search: SearchSection) -> None:

@@ -57,38 +57,6 @@ def test_options_that_no_kernel_takes_are_refused() -> None:
         make_plan(parse_query(CLEVR, "q.toml", ["search.options.beta=1"]), Path())
 
 
-BANKED = ["search.bank=200", 'render.looks=["fake-small"]']
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "unused", "used"),
-    [
-        (CLEVR, "scale=2.0", [], None),
-        (CLEVR, "scale=2.0", ["search.kernel=smc"], None),
-        (DIGITS, "scale=2.0", ["search.kernel=nuts"], ["search.kernel=smc", "search.chains=8"]),
-        (CLEVR, "max_depth=4", [], None),
-        (DIGITS, "max_depth=5", ["search.kernel=gaussian"], ["search.kernel=nuts"]),
-        (CLEVR, "inner=4", [*BANKED, "search.kernel=block"], BANKED),
-        (CLEVR, "bank_seed=4", ["search.bank=0"], BANKED),
-        (DIGITS, "bank_seed=3", [], None),
-    ],
-)
-def test_a_key_without_effect_is_refused(
-    text: str, key: str, unused: list[str], used: list[str] | None
-) -> None:
-    """Planted bug: it was taken without a word, and changed nothing."""
-    form: kernels.Form = "vector" if text == DIGITS else "scene"
-    with pytest.raises(InputError, match=rf"search\.{key.partition('=')[0]} = .*has no effect.*; remove it"):
-        kernels.check_search(parse_query(text, "q.toml", [*unused, f"search.{key}"]), form)
-    if used is not None:
-        kernels.check_search(parse_query(text, "q.toml", [*used, f"search.{key}"]), form)
-
-
-@pytest.mark.usefixtures("with_samplers")
-def test_a_kernel_that_is_none_of_ours_may_use_any_key() -> None:
-    kernels.check_search(parse_query(CLEVR, "q.toml", ["search.kernel=level", "search.scale=2.0"]), "scene")
-
-
 @pytest.fixture
 def with_samplers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more samplers for scenes, of which "slope" needs gradients."""
