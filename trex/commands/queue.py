@@ -270,10 +270,11 @@ def _open_ids(session: Session, runs: Path, ids: Sequence[str], everything: bool
     from trex.farm.queue import queue
     from trex.farm.queue.entry import OPEN
 
+    if everything:
+        session.options.refuse(["ids"], "--all selects all queued and running entries; drop it or the IDs")
     check_runs(runs)
     if not everything:
         return _given_ids(runs, ids, "--all")
-    session.options.refuse(["ids"], "--all selects all queued and running entries; drop it or the IDs")
     return [each.id for each in queue.entries(runs, OPEN)]
 
 

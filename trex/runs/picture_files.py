@@ -75,8 +75,8 @@ def _remedy(run: Path, name: str) -> str:
             if _holds(path, name):
                 return f"it belongs to {path}; delete that file and {files}, then: {again}"
     return (
-        "resuming the run renders it again; if that does not help, this machine renders other pictures than that of "
-        f"the search: copy {files} from there, or search again"
+        f"trex resume {run} renders it again; if that ends with this message, this machine renders other pictures than "
+        f"that of the search: copy {files} from there, or search again"
     )
 
 

@@ -274,7 +274,7 @@ def test_a_picture_that_is_not_what_its_name_says_is_not_shown(
     failed = trex(command, folder)
     refused(failed, name.removesuffix(".png"))
     if damage != "linked":
-        refused(failed, "resuming the run renders it again; if that does not help")
+        refused(failed, f"trex resume {folder} renders it again; if that ends with this message")
         assert trex("resume", folder).exit_code == 0 and trex(command, folder).exit_code == 0
 
 
