@@ -148,7 +148,7 @@ def test_a_damaged_picture_is_named(tmp_path: Path) -> None:
                 with pytest.raises(RunError, match=explanation.picture):
                     explain_scene(scores, scene, SALIENCY, explanation)
             path.unlink()
-            with pytest.raises(RunError, match="or its mask was changed|cannot be read"):
+            with pytest.raises(RunError, match=r"or its mask was changed|cannot be read"):
                 explain_scene(scores, scene, SALIENCY, explanation)
             path.write_bytes(good)
         assert explain_scene(scores, scene, SALIENCY, explanation).saliency is not None
