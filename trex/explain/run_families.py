@@ -176,8 +176,8 @@ def _described(
 
 
 @dataclass(frozen=True)
-class Telling:
-    """Which misreadings a run's question tells of: those that make a hit of a scene, and another wrong answer."""
+class Showing:
+    """Which misreadings a run's question shows: those that make a hit of a scene, and another wrong answer."""
 
     vocabulary: Vocabulary
     hit: Shows
@@ -185,24 +185,24 @@ class Telling:
     together: int = 1
 
 
-def telling_of(question: OneQuestion, sought: Sequence[str], vocabulary: Vocabulary) -> Telling:
+def showing_of(question: OneQuestion, sought: Sequence[str], vocabulary: Vocabulary) -> Showing:
     """The question, in a run whose hits are the `sought` answers where these are wrong."""
 
     def is_sought(answer: str) -> bool:
         return any(is_same(answer, each) for each in sought)
 
     hit, other = question.shows(is_sought), question.shows(lambda answer: not is_sought(answer))
-    return Telling(vocabulary, hit, other, question.together)
+    return Showing(vocabulary, hit, other, question.together)
 
 
-def _question(manifest: Manifest, cases: Sequence[Case]) -> Telling:
+def _question(manifest: Manifest, cases: Sequence[Case]) -> Showing:
     """The run's question, with as many misreadings together as the first of its hits need."""
     program, vocabulary, sought = manifest.question.program, manifest.vocabulary, manifest.query.answer
     for together in range(1, MOST_TOGETHER + 1):
-        telling = telling_of(OneQuestion(program, vocabulary, together), sought, vocabulary)
-        if any(_is_shown(case, telling.hit) for case in cases):
-            return telling
-    return telling_of(OneQuestion(program, vocabulary), sought, vocabulary)
+        showing = showing_of(OneQuestion(program, vocabulary, together), sought, vocabulary)
+        if any(_is_shown(case, showing.hit) for case in cases):
+            return showing
+    return showing_of(OneQuestion(program, vocabulary), sought, vocabulary)
 
 
 def _is_shown(case: Case, shows: Shows) -> bool:
@@ -216,7 +216,7 @@ def _judged_families(
     judges: Mapping[int, Situation],
     selection: Selection,
     cohort: Sequence[Situation],
-    telling: Telling,
+    showing: Showing,
 ) -> list[Family]:
     """The families of the hits and of one half of the other wrong answers, judged by the other half.
 
@@ -225,12 +225,12 @@ def _judged_families(
     Where several misreadings are needed for a hit, nothing is judged.
     """
     more = [Case(scene, each, ("prior", place)) for place, scene in made.items() for each in scene.failures]
-    more = [case for case in more if _is_shown(case, telling.hit)]
-    such = {shows: [scene.showing(shows) for scene in cohort] for shows in (telling.other, telling.hit)}
+    more = [case for case in more if _is_shown(case, showing.hit)]
+    such = {shows: [scene.showing(shows) for scene in cohort] for shows in (showing.other, showing.hit)}
     untraced = (RESPONSIBLE, DECIDES)  # what others misread says nothing of these
     found = []
-    for family in families_of([*cases, *more], such[telling.hit], telling.vocabulary):
-        if judges and telling.together == 1 and family.symptom not in untraced:
+    for family in families_of([*cases, *more], such[showing.hit], showing.vocabulary):
+        if judges and showing.together == 1 and family.symptom not in untraced:
             shows = max(such, key=lambda each: sum(could_fail(family, scene).sum() for scene in such[each]))
             others = {place: scene.showing(shows) for place, scene in judges.items()}
             family = replace(family, judged=judged(family, others, selection, such[shows]))

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from trex.explain.run_families import Telling, _judged_families, telling_of
+from trex.explain.run_families import Showing, _judged_families, showing_of
 from trex.families.cases import Case
 from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family
@@ -100,17 +100,17 @@ def families(
     made, judges = ({k: v for k, v in known.items() if k % 2 == half} for half in (0, 1))
     selection = Selection(np.arange(600), np.full(600, 0.5))
     cohort = [scenes()[k] for k in order[600:]]
-    telling = telling_of(OneQuestion(program, CLEVR), [sought], CLEVR)
+    showing = showing_of(OneQuestion(program, CLEVR), [sought], CLEVR)
     return _judged_families(
-        cases, made, judges, selection, cohort, unrestricted(telling) if is_bug else telling
+        cases, made, judges, selection, cohort, unrestricted(showing) if is_bug else showing
     )
 
 
-def unrestricted(telling: Telling) -> Telling:
+def unrestricted(showing: Showing) -> Showing:
     def every(facts: Facts, symptom: Symptom, value: str) -> Ints:
         return np.ones(len(facts.scene.objects), dtype=np.int64)
 
-    return replace(telling, hit=every, other=every)
+    return replace(showing, hit=every, other=every)
 
 
 @pytest.mark.parametrize(
