@@ -66,7 +66,7 @@ def of_run(run: Path) -> Iterator[Image.Image]:
             pixels, mask = look.read(folder) if look else read_picture(folder, hit.record.picture)
             words = misread_words(traced.failures[0], hit.record.scene)
             print(
-                f"  {place}: {words}; {hit.answer} ({hit.averaged:.3f}), {look.preset if look else 'as searched'}"
+                f"  {place}: {words}; {hit.answer} ({hit.answers[0][1]:.3f}), {look.preset if look else 'as searched'}"
             )
             yield marked(pixels, mask, misread_parts(traced.failures))
 

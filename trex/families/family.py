@@ -197,10 +197,12 @@ class Family:
             return f", far more often than in random {self.noun.many}"
         usual = self.usual[0] / self.usual[1]
         share = whole_percent(usual) if usual >= 0.01 else percent(usual)
-        units = f"of random {self.noun.many}"
+        units = f"random {self.noun.many}"
         if self.symptom.level == "object":
-            units = f"of such objects in random {self.noun.many}"
-        return f", but for only {share} {units}"
+            named = self.anywhere.pattern.conditions
+            which = f"{noun_words(named).split(' ', 1)[1]}s" if named else "such objects"
+            units = f"{which} in random {self.noun.many}"
+        return f", but for only {share} of {units}"
 
     @property
     def stated(self) -> Family:
@@ -252,7 +254,7 @@ class Family:
         n = self.size
         every = "it" if n == 1 else "both" if n == 2 else f"all {n}"
         if self.is_established:
-            return f"This holds in {every}{self._usually}."
+            return f"This is so in {every}{self._usually}."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
         where = " and ".join(
             [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]

@@ -69,9 +69,7 @@ class Outcome:
             truth = "" if hit.truth is None else f"true answer {hit.truth}, "
             of = results.families.numbers[number - 1]
             family = f"family {of}, " if of else ""
-            mean = "" if hit.mean_confidence is None else f", with new noise {hit.mean_confidence:.3f}"
-            sure = f"confidence {hit.confidence:.3f}{mean}"
-            lines.append(f"{number:4}. {family}{truth}model says {says}, {sure}")
+            lines.append(f"{number:4}. {family}{truth}model says {says}, confidence {hit.confidence:.3f}")
         if len(results.found) > SHOWN:
             lines.append(f"      and {len(results.found) - SHOWN} more")
         lines.append(f"{results.ending}: {headline(manifest, results)}")

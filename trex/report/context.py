@@ -149,13 +149,11 @@ class ReportContext:
 
     @property
     def best(self) -> tuple[float, str]:
-        """The highest confidence in the target, and of what it is: the mean over render noise, if hits have one."""
-        means = [hit.mean_confidence for hit in self.results.found if hit.mean_confidence is not None]
-        return (
-            (max(means), "mean over render noise")
-            if means
-            else (self.results.conclusion.best, "in one picture")
-        )
+        """The highest confidence in the target, and of what it is: the mean over new render noise, if there is one."""
+        means = self.holds.sure.values()
+        if means:
+            return max(means), "mean over new render noise"
+        return self.results.conclusion.best, "in one picture"
 
     @property
     def starts(self) -> str:

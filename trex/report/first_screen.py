@@ -19,6 +19,7 @@ from trex.report.proof import misread_parts, telling, tells_truth
 from trex.runs.manifest import Manifest
 from trex.scenes.conditions import Condition
 from trex.scenes.scene import scene_id
+from trex.search.hit import Hit
 from trex.search.judging.headline import headline
 from trex.search.results import Results
 from trex.trials.holds import Holds
@@ -82,7 +83,7 @@ def first_screen(
     return FirstScreen(
         what=_what(sure[0], results) if sure else found,
         evidence=tuple(
-            filter(None, [_sure(manifest, results), *_evidence(results, sure, traces, explanations)])
+            filter(None, [_sure(manifest, results, holds), *_evidence(results, sure, traces, explanations)])
         ),
         also=_also(sure[:1], [family for family in traced if family not in sure[:1]], len(results.found)),
         how_often=f"{capitalized(rate_words(results.how_often.rate, manifest.world.noun.many, is_short=True))}.",
@@ -103,7 +104,7 @@ def tone(results: Results) -> Tone:
     return "bad" if True in judged else "good" if all(item is False for item in judged) else "open"
 
 
-def _sure(manifest: Manifest, results: Results) -> str:
+def _sure(manifest: Manifest, results: Results, holds: Holds) -> str:
     """In how many scenes the model is wrong, and how sure it is; the best confidence without a hit."""
     n, noun = len(results.found), manifest.world.noun
     if not n:
@@ -113,13 +114,22 @@ def _sure(manifest: Manifest, results: Results) -> str:
     wrong = sum(hit.is_wrong is True for hit in results.found)
     every = f"In the {noun.one} found" if n == 1 else f"In all {n} {noun.many} found"
     some = every if wrong in (0, n) else f"In {wrong} of {n} {noun.many} found"
-    # The mean over noise draws that the search has not chosen, where there are some.
-    sure = f"{_range([hit.averaged for hit in results.found])} sure of its answer"
-    if any(hit.mean_confidence for hit in results.found):
-        sure += ", averaged over render noise"
+    sure = _averaged(results.found, holds)
     if wrong:
         return f"{some} the answer is wrong, and the model is {sure}."
     return f"{every} the model is {sure}."
+
+
+def _averaged(found: Sequence[Hit], holds: Holds) -> str:
+    """How sure the model is: over noise that has decided nothing, where that was rendered; else in the hits' pictures.
+
+    Those that decided would say too much: they were asked until they said that the hit stays.
+    """
+    later = [holds.sure[hit.record.picture] for hit in found if hit.record.picture in holds.sure]
+    if not later:
+        return f"{_range([hit.answers[0][1] for hit in found])} sure of its answer in these pictures"
+    of = "" if len(later) == len(found) else f" in the {len(later)} most confident"
+    return f"{_range(later)} sure of its answer{of}, averaged over new render noise"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -21,7 +21,7 @@ from trex.search.hit import Hit
 class Proof:
     """One hit: its picture, and what the model sees; and the scene after a change that makes the model right.
 
-    `answer` is the model's with its probability, the mean over render noise where that was looked at.
+    `answer` is the model's with its probability.
     `misread` is in words: "the small green cylinder is read as a cube"; `outlined` is what the picture outlines. The
     second picture is "" if no removal makes the model right.
     """
@@ -54,7 +54,7 @@ def proof_of(
         jpeg_url(outlined(pixels, mask, parts)),
         misread,
         (misread or "the object responsible") if parts else "",
-        f"{hit.answer} ({percent(hit.averaged)})",
+        f"{hit.answer} ({percent(hit.answers[0][1])})",
     )
     change = None if explanation is None else telling(explanation, parts)
     if change is None:

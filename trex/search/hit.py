@@ -56,15 +56,11 @@ class Hit:
 
     @property
     def mean_confidence(self) -> float | None:
-        """The confidence of the mean over the hit's fresh noise draws, which no search has chosen; None without any."""
-        return self.noise.confidence if self.noise else None
+        """The confidence of the mean over the noise draws that decided that the hit stays; None without any.
 
-    @property
-    def averaged(self) -> float:
-        """P(`answer`), averaged over the hit's fresh noise draws if the target is this answer; else in the picture."""
-        query = self.manifest.query
-        is_target = query.target.declared.is_sure and query.answer == (self.answer,)
-        return (self.mean_confidence if is_target else None) or self.answers[0][1]
+        A little too high for that reason: those of `Holds.sure` decided nothing.
+        """
+        return self.noise.confidence if self.noise else None
 
     @property
     def probabilities(self) -> dict[str, float]:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -82,13 +82,15 @@ class Holds:
     `noise`: of pictures under new render noise, those that stay in the level set. `reference`: of the scenes, those
     that stay there at preset `reference`. `views_in_set`: of pictures from other viewpoints, those that stay;
     `views_wrong`: of those of scenes that were answered wrongly, those that still are. Intervals take the
-    pictures of a start as a cluster: scenes that one chain found are alike.
+    pictures of a start as a cluster: scenes that one chain found are alike. `sure` is P(answer) of each scene, by its
+    picture, averaged over the new render noise; empty unless the target is to be sure of one answer.
     """
 
     noise: Proportion | None = None
     reference: Proportion | None = None
     views_wrong: Proportion | None = None
     views_in_set: Proportion | None = None
+    sure: Mapping[str, float] = field(default_factory=dict)
 
     def sentence(self) -> str:
         """In one line: "Stays in 31 of 32 pictures with new render noise, 7 of 8 at reference quality, ...".
@@ -179,6 +181,8 @@ def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) 
     scenes = [scene for scene in held.scenes if scene.picture in starts] if held else []
     large = read_confirmation(folder, LARGE)
     confirmed = [scene for scene in large.scenes if scene.before.picture in starts] if large else []
+    query = folder.manifest.query
+    is_one = query.target.declared.is_sure and len(query.answer) == 1
 
     def share(rows: Iterable[tuple[str, Sequence[bool]]]) -> Proportion | None:
         """The share of True among pictures, of which those of a start are alike; None if there are no pictures."""
@@ -194,6 +198,11 @@ def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) 
             if scene.was_wrong
         ),
         views_in_set=share((scene.picture, [again.is_hit for again in scene.views]) for scene in scenes),
+        sure={
+            scene.picture: float(np.mean([again.confidence for again in scene.noise]))
+            for scene in scenes
+            if is_one and scene.noise
+        },
     )
 
 

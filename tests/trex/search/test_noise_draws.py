@@ -69,7 +69,6 @@ def test_a_hit_is_checked_under_draws_that_the_search_never_saw(
             }
         mean = np.mean([made[z].probs for z in draws], axis=0)
         assert hit.mean_confidence == pytest.approx(mean[hit.manifest.facts.labels.index("0")])
-        assert hit.averaged == (hit.mean_confidence if hit.answer == "0" else hit.answers[0][1])
     monkeypatch.setattr(hits, "fresh_draws", lambda z, n, first=0: (z,) * n)
     assert not run(tmp_path, OVERRIDES, "planted").results.fragile
 

@@ -17,7 +17,9 @@ from trex.explain.options import ExplainOptions
 from trex.finding.conclude import Outcome, renew_report
 from trex.foundation.errors import RunError
 from trex.foundation.progress import silent
+from trex.foundation.words import percent
 from trex.inference.statistics.proportion import Proportion, clopper_pearson
+from trex.report.first_screen import _averaged
 from trex.runs.folder import RunFolder, open_run
 from trex.runs.record import NOISE as NOISE_PHASE
 from trex.scenes.noise import noise_draws
@@ -137,6 +139,26 @@ def test_the_shares_are_those_of_the_hits_asked_for_and_whole_runs_say_them(
     assert again.first.how_far == known.sentence() != ""
     assert known.sentence() in str(again) and known.sentence() in again.report.read_text()
     assert json.loads((searched.folder / "findings.json").read_text())["holds"] == known.document()
+
+
+def test_how_sure_the_model_is_told_by_noise_that_decided_nothing(
+    searched: Outcome, folder: RunFolder
+) -> None:
+    """Planted: the mean of the draws that decided, which is too high, as they were asked until it was high enough."""
+    hits = searched.results.found[:3]
+    measure_holds(folder, hits, silent)
+    held = read_held(folder)
+    known = holds_of(folder, of(hits))
+    assert held is not None and len(known.sure) == 3
+    for hit, scene in zip(hits, held.scenes, strict=True):
+        later = np.mean([again.confidence for again in scene.noise])
+        assert known.sure[hit.record.picture] == pytest.approx(later) != hit.mean_confidence
+    values = sorted(known.sure.values())
+    words = f"{percent(values[0])} to {percent(values[-1])} sure of its answer"
+    assert f"{words}, averaged over new render noise" in _averaged(hits, known)
+    more = _averaged(searched.results.found[:5], known)
+    assert more == f"{words} in the 3 most confident, averaged over new render noise"
+    assert "noise" not in _averaged(hits, Holds())
 
 
 def of(hits: Sequence[Hit], starts: Sequence[int] | None = None) -> Results:
