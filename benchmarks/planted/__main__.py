@@ -29,19 +29,18 @@ def main(arguments: list[str] | None = None) -> None:
         "--table", action="store_true", help="print the table of all runs in OUT, and do none"
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="RECORD", help="add the runs in OUT to a record, and do none"
+        "--record",
+        type=Path,
+        help="a file of earlier runs, which are not done again; adds those in OUT to it",
     )
     chosen = parser.parse_args(arguments)
     if chosen.pool < CHUNK or chosen.pool % CHUNK:
         parser.error(f"--pool {chosen.pool} is no multiple of {CHUNK}; give one")
-    if chosen.keep:
-        keep(chosen.out, chosen.keep)
-        return
     if chosen.table:
         print(table(chosen.out))
         print(f"\n{cpu_hours(chosen.out):.2f} CPU hours")
         return
-    bench = Bench(chosen.out, chosen.cache or chosen.out / "cache", chosen.pool)
+    bench = Bench(chosen.out, chosen.cache or chosen.out / "cache", chosen.pool, chosen.record)
     print(f"writes to {bench.out}; safe to stop at any time: the same command resumes", flush=True)
     known = bench.targets(chosen.targets, chosen.secret)
     wanted = [target for target in known if not chosen.target or target.name in chosen.target]
@@ -53,6 +52,8 @@ def main(arguments: list[str] | None = None) -> None:
         chosen.seed or [0],
     ):
         print(line, flush=True)
+        if chosen.record:
+            keep(chosen.out, chosen.record)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,11 +57,15 @@ Row = dict[str, object]
 
 @dataclass(frozen=True)
 class Bench:
-    """Where runs and caches are, and how many scenes faults are made, taught and measured on."""
+    """Where runs and caches are, and how many scenes faults are made, taught and measured on.
+
+    Runs that `record` has are not done again.
+    """
 
     out: Path
     cache: Path
     pool: int
+    record: Path | None = None
 
     def targets(self, which: str, secret: int) -> list[Target]:
         """The public targets, or those that follow from a secret seed."""
@@ -90,13 +95,14 @@ def carry_out(
 ) -> Iterator[str]:
     """Do the runs that are not there yet, and say what each gave."""
     make_folder(bench.out / "runs")
+    recorded = set(map(_name, rows(bench.record))) if bench.record and bench.record.is_file() else set()
     for target in known:
         todo = [
             (entrant, budget, seed)
             for budget in budgets
             for entrant in entrants
             for seed in seeds
-            if not bench.path(target, entrant, budget, seed).is_file()
+            if not (path := bench.path(target, entrant, budget, seed)).is_file() and path.stem not in recorded
         ]
         if todo:
             answerer = bench.answerer(target)
@@ -186,9 +192,15 @@ class Cell:
 
 
 def cells(known: Sequence[Row]) -> list[Cell]:
-    """One cell for each entrant and budget."""
-    keys = sorted({(str(row["entrant"]), int(str(row["budget"]))) for row in known})
-    return [_cell(*key, [row for row in known if (row["entrant"], row["budget"]) == key]) for key in keys]
+    """One cell for each entrant and budget, of the seeds that were run on all targets.
+
+    An entrant that was stopped after the easy ones would stand above one that did all.
+    """
+    targets, of = {row["target"] for row in known}, ("entrant", "budget", "seed")
+    n = Counter(tuple(row[key] for key in of) for row in known)
+    whole = [row for row in known if n[tuple(row[key] for key in of)] == len(targets)]
+    keys = sorted({(str(row["entrant"]), int(str(row["budget"]))) for row in whole})
+    return [_cell(*key, [row for row in whole if (row["entrant"], row["budget"]) == key]) for key in keys]
 
 
 def _cell(entrant: str, budget: int, mine: Sequence[Row]) -> Cell:

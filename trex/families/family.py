@@ -202,7 +202,7 @@ class Family:
             named = self.anywhere.pattern.conditions
             which = f"{noun_words(named).split(' ', 1)[1]}s" if named else "such objects"
             units = f"{which} in random {self.noun.many}"
-        return f", but for only {share} of {units}"
+        return f", as are only {share} of {units}"
 
     @property
     def stated(self) -> Family:
@@ -253,12 +253,12 @@ class Family:
             )
         n = self.size
         every = "it" if n == 1 else "both" if n == 2 else f"all {n}"
-        if self.is_established:
-            return f"This is so in {every}{self._usually}."
         extra = [each for each in self.pattern.conditions if each.key not in self._kinds]
         where = " and ".join(
             [*part_words(extra, "scene"), *([words] if (words := description(extra)) else [])]
         )
+        if self.is_established:
+            return f"In {every} this is {where}{self._usually}."
         why = (
             "other scenes do not confirm"
             if self.judged

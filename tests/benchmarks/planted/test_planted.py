@@ -286,6 +286,19 @@ def test_a_record_of_runs_grows_and_has_the_same_table(cache: Path, tmp_path: Pa
     assert len(record.read_text().splitlines()) == 4
     hours = sum(cpu_hours(tmp_path / str(budget)) for budget in (10, 20))
     assert cpu_hours(record) == pytest.approx(hours)
+    later = Bench(tmp_path / "later", cache, POOL, record)
+    done = list(carry_out(later, [TARGET, Target("sound")], ["told"], [10, 20], [0, 1]))
+    assert len(done) == 4 and all("-1:" in line for line in done), "a run of the record was done again"
+
+
+@pytest.mark.usefixtures("entered")
+def test_a_table_leaves_out_seeds_that_lack_a_target(cache: Path, tmp_path: Path) -> None:
+    """Planted bug: they counted as all others, and which targets were easy decided the order."""
+    bench = Bench(tmp_path, cache, POOL)
+    list(carry_out(bench, [TARGET, Target("sound")], ["told"], [10], [0]))
+    whole = table(tmp_path)
+    list(carry_out(bench, [TARGET], ["told"], [10, 20], [1]))
+    assert table(tmp_path) == whole
 
 
 def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
@@ -315,6 +328,7 @@ def test_an_entrant_that_finds_nothing_may_still_find_something() -> None:
             "target": str(k),
             "entrant": "none",
             "budget": 10,
+            "seed": 0,
             "found": 0,
             "of": int(k < 8),
             "sentences": 0,

@@ -116,7 +116,8 @@ def test_it_is_said_how_many_objects_of_random_scenes_meet_the_conditions() -> N
     assert family.usual == (meet, len(cylinders))
     share = f"{meet / len(cylinders):.0%}"
     assert family.evidence == (
-        f"This is so in all {family.size}, but for only {share} of cylinders in random scenes."
+        f"In all {family.size} this is an object that overlaps an object of its color in the picture, "
+        f"as are only {share} of cylinders in random scenes."
     )
     assert "far more often" in replace(family, usual=None).evidence, "a run of an earlier version"
 
