@@ -176,7 +176,9 @@ def read_other(folder: Path, settings: Settings) -> Other:
     path, total = folder / SWEPT, settings.scenes + settings.held_out
     found = read_checked(path)
     if found.sound < len(found.lines):
-        raise RunError(f"{path}, line {found.sound + 1}, was changed; {REMEDY}")
+        raise RunError(
+            f"{path}, line {found.sound + 1}, was changed; give that audit's own command again first"
+        )
     if len(found.lines) < total:
         raise RunError(f"--beside {folder} is not finished; give its own command again first")
     return Other(

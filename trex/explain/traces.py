@@ -93,7 +93,7 @@ def may_trace(manifest: Manifest) -> bool:
 
 
 def read_traces(folder: RunFolder) -> Traces:
-    """The traces of a run so far; RunError if a line was changed."""
+    """The traces of a run so far, up to a line that was changed."""
     rows = read_lines(folder.path / FILE, CODEC) if (folder.path / FILE).exists() else []
     return Traces(
         {row.scene: row for row in rows if row.kind == "hit"},
@@ -131,7 +131,7 @@ def trace_hits(folder: RunFolder, world: OpenWorld, hits: Sequence[Hit], progres
     """Trace these hits; a kill costs one picture."""
     if not hits:
         return
-    with Lines(folder.path / FILE, CODEC, drops_damage=True) as log:
+    with Lines(folder.path / FILE, CODEC) as log:
         for done, hit in enumerate(hits):
             progress("wrong answers traced", done, len(hits))
             pixels = read_picture(folder, hit.record.picture)[0].astype(np.float32) / np.float32(255.0)
@@ -147,7 +147,7 @@ def trace_others(folder: RunFolder, world: OpenWorld, results: Results, progress
         return
     seed = manifest.query.search.bank_seed
     with (
-        Lines(folder.path / FILE, CODEC, drops_damage=True) as log,
+        Lines(folder.path / FILE, CODEC) as log,
         open_bank(world, DECIDING, seed, is_optional=True) as bank,
     ):
         for done, draw in enumerate(others):

@@ -137,6 +137,17 @@ def read_checked(path: Path, before: str = "") -> CheckedLines:
     return CheckedLines(lines, _sound(lines, recorded, before))
 
 
+def set_aside(path: Path) -> Path:
+    """Copy a damaged log to a new name beside it, "draws.damaged-1.jsonl", and return that."""
+    aside = next(
+        place
+        for place in (path.with_name(f"{path.stem}.damaged-{n}{path.suffix}") for n in range(1, 10_000))
+        if not os.path.lexists(place)
+    )
+    write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
+    return aside
+
+
 def whole_lines(data: bytes) -> tuple[bytes, ...]:
     """The lines that end with a newline, newline included."""
     return tuple(line + b"\n" for line in data.split(b"\n")[:-1])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trex.foundation.errors import RunError
-from trex.foundation.files import Closing, disk_error, read_bytes, read_text, write_atomic
-from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked
+from trex.foundation.files import Closing, disk_error, read_text, write_atomic
+from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked, set_aside
 from trex.runs.draw_checks import DrawChecks
 from trex.runs.folder import FINISHED, RunFolder, seal_in
 from trex.runs.manifest import Manifest
@@ -112,13 +111,8 @@ def repair(path: Path, manifest: Manifest) -> tuple[Path, int] | None:
     found = sound_draws(path, manifest)
     if not found.damage:
         return None
-    aside = next(
-        place
-        for place in (path.with_name(f"{path.stem}.damaged-{n}{path.suffix}") for n in range(1, 10_000))
-        if not os.path.lexists(place)
-    )
     (path.parent / FINISHED).unlink(missing_ok=True)  # what follows is still to be repeated
-    write_atomic(aside, read_bytes(path, error=RunError, inside=path.parent))
+    aside = set_aside(path)
     sums = "".join(f"{text}\n" for text in chained(found.lines, manifest.seal))
     write_atomic(path, b"".join(found.lines))
     write_atomic(check_path(path), sums.encode())

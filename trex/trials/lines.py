@@ -1,18 +1,23 @@
-"""A log of answers that survives a kill: checksummed lines, appended and synced, read back when the work is resumed."""
+"""A log of answers that survives a kill: checksummed lines, appended and synced, read back when the work is resumed.
+
+All answers can be asked for again. So a line that was changed costs it and those behind it, and nothing else.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from trex.foundation.codec import Codec
-from trex.foundation.errors import RunError
 from trex.foundation.files import Closing, disk_error
-from trex.runs.checked_lines import CheckedLog, read_checked
+from trex.runs.checked_lines import CheckedLines, CheckedLog, read_checked, set_aside
 
 T = TypeVar("T")
-AGAIN = "delete the folder and start again"
+AGAIN = "delete this file and give the command again"
+log = logging.getLogger(__name__)
 
 
 class Rows(Generic[T]):
@@ -27,14 +32,16 @@ class Rows(Generic[T]):
 
 
 class Lines(Closing, Rows[T]):
-    """The values of a log, and its end; RunError if a line differs from what was written.
+    """The values of a log, and its end; one with a changed line is set aside, and the lines before it are kept."""
 
-    With `drops_damage` such a line is cut off instead, with all that follow: for answers that can be asked for again.
-    """
-
-    def __init__(self, path: Path, codec: Codec[T], *, drops_damage: bool = False) -> None:
+    def __init__(self, path: Path, codec: Codec[T]) -> None:
         self._path, self._codec = path, codec
-        lines = read_checked(path).lines[: read_checked(path).sound] if drops_damage else _sound(path)
+        found = read_checked(path)
+        if _is_damaged(found):
+            log.warning(
+                "%s is %s now; what follows is asked for again", _damage(path, found), set_aside(path).name
+            )
+        lines = found.lines[: found.sound]
         super().__init__(_parsed(path, codec, lines))
         self._log = CheckedLog(path, lines)
 
@@ -52,15 +59,25 @@ class Lines(Closing, Rows[T]):
 
 
 def read_lines(path: Path, codec: Codec[T]) -> list[T]:
-    """The values of a log that is only read; RunError if a line differs from what was written."""
-    return _parsed(path, codec, _sound(path))
-
-
-def _sound(path: Path) -> Sequence[bytes]:
+    """The values of a log that is only read, those before a line that was changed."""
     found = read_checked(path)
-    if found.sound < len(found.lines):
-        raise RunError(f"{path}, line {found.sound + 1}, was changed; {AGAIN}")
-    return found.lines
+    if _is_damaged(found):
+        _warn(f"{_damage(path, found)} is read up to there")
+    return _parsed(path, codec, found.lines[: found.sound])
+
+
+@cache
+def _warn(text: str) -> None:
+    """Once, however often the file is read."""
+    log.warning(text)
+
+
+def _is_damaged(found: CheckedLines) -> bool:
+    return found.sound < len(found.lines)
+
+
+def _damage(path: Path, found: CheckedLines) -> str:
+    return f"line {found.sound + 1} of {path} was changed: the file"
 
 
 def _parsed(path: Path, codec: Codec[T], lines: Sequence[bytes]) -> list[T]:

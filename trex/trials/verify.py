@@ -95,7 +95,7 @@ def _answer(
     """Write each picture's answers to a log at once, so that a killed measurement resumes there."""
     make_folder(path.parent)
     rows: list[Row] = []
-    with Lines(path, CODEC, drops_damage=True) as log:
+    with Lines(path, CODEC) as log:
         known = {answered.key: answered for answered in log.values}
         for picture in folder.pictures:
             pixels = read_pixels(picture.path, picture.images, tally)

@@ -103,9 +103,24 @@ def test_a_finished_audit_is_only_read(whole: tuple[Path, Path, dict[str, object
     assert tree(folder) == before
 
 
-def changed(folder: Path) -> None:
-    path = folder / "swept.jsonl"
-    path.write_bytes(path.read_bytes().replace(b'"truth"', b'"tooth"', 1))
+@pytest.mark.parametrize("name", ["swept", "tested"])
+def test_a_changed_line_costs_the_answers_behind_it_and_no_other(
+    whole: tuple[Path, Path, dict[str, object]], tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Planted: the whole folder was refused, and was to be deleted."""
+    folder, bank, message = whole
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    path = copy / f"{name}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(b'"truth"', b'"tooth"', 1)
+    path.write_bytes(b"".join(lines))
+    assert carried_out(copy, bank)["families"] == message["families"]
+    assert f"line 2 of {path} was changed" in caplog.text
+    aside = copy / f"{name}.damaged-1.jsonl"
+    assert aside.read_bytes() == b"".join(lines)
+    aside.unlink()
+    assert tree(copy) == tree(folder)
 
 
 def damaged(folder: Path) -> None:
@@ -119,7 +134,7 @@ def linked(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
-    [(changed, "line 1, was changed"), (damaged, "audit.json is damaged"), (linked, "is a symbolic link")],
+    [(damaged, "audit.json is damaged"), (linked, "is a symbolic link")],
 )
 def test_a_folder_that_was_tampered_with_is_named(
     whole: tuple[Path, Path, dict[str, object]],

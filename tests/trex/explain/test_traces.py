@@ -62,6 +62,19 @@ def test_the_first_line_says_what_the_model_does_wrong(done: Run) -> None:
     assert first["what"] in done._repr_html_()
 
 
+def test_a_changed_trace_costs_no_draw_and_is_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Planted: neither a page nor `resume` was to be had any more, and the run was to be deleted."""
+    model = misreader(FAULTS["same-color neighbor"][0])
+    path = found(tmp_path / "run", model).path / "traces.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"shape", b"shade", 1))
+    assert command("report", tmp_path / "run").exit_code == 0 and f"line 1 of {path}" in caplog.text
+    found(tmp_path / "run", model)
+    assert path.read_bytes() == whole and path.with_name("traces.damaged-1.jsonl").is_file()
+
+
 def left_out(run: Run) -> list[str]:
     """What the run says of the scenes without one object."""
     evidence = json.loads((run.path / "findings.json").read_text())["finding"]["evidence"]
