@@ -71,7 +71,7 @@ from trex.foundation.words import capitalized, counted
 from trex.inference.statistics.proportion import Proportion
 from trex.runs.folder import RunInUse
 from trex.scenes.graph import Facts, touching
-from trex.trials.lines import Lines
+from trex.trials.lines import AGAIN, Lines
 
 T = TypeVar("T")
 
@@ -256,7 +256,7 @@ def _carried_out(opened: Opened, crew: Crew, progress: Progress) -> Audit:
 
 def _check_numbers(path: Path, families: Sequence[Family]) -> None:
     """Write down which family has which number; RunError if another version has numbered other ones."""
-    known = NUMBERED.read(path, REMEDY, inside=path.parent)
+    known = NUMBERED.read(path, AGAIN, inside=path.parent)
     now = Numbered(tuple(family.key for family in families))
     if known is None:
         write_atomic(path, NUMBERED.text(now).encode())

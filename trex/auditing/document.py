@@ -16,9 +16,9 @@ from trex.auditing.judging.confirm import deciding_scene
 from trex.auditing.judging.findings import Finding, rate_words, share_words
 from trex.auditing.judging.reword import Wordings
 from trex.auditing.leads import Lead
-from trex.auditing.records import REMEDY, Tested
+from trex.auditing.records import Tested
 from trex.auditing.side_by_side import SideBySide, document_of
-from trex.auditing.work import MANIFEST, PICTURES
+from trex.auditing.work import MANIFEST, PICTURES, TESTS
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError, TrexError
 from trex.foundation.files import read_bytes, write_atomic
@@ -30,6 +30,7 @@ from trex.render.picture import Picture
 from trex.scenes.questions.program_json import program_from_json, program_to_json
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene, scene_from_dict, scene_id, scene_to_dict
+from trex.trials.lines import AGAIN
 
 NO_FAMILY = "no failure family"
 FAILURES = "failures.json"
@@ -238,7 +239,7 @@ def is_audit(folder: Path) -> bool:
 
 def read_failures(folder: Path) -> Failures:
     """The failures of a finished audit; RunError if there is none, or if the file is damaged."""
-    found = CODEC.read(folder / FAILURES, REMEDY, inside=folder)
+    found = CODEC.read(folder / FAILURES, AGAIN, inside=folder)
     if found is None:
         raise RunError(f"{folder} holds no finished audit; give its command again")
     return found
@@ -255,7 +256,10 @@ def opened_failure(folder: Path, failure: Failure) -> tuple[Scene, Program, Pict
         scene = scene_from_dict(failure.scene)
         picture = decode(read_bytes(path, limit=MAX_RAW, inside=folder), failure.picture, scene_id(scene))
     except (ValueError, TrexError) as error:
-        raise RunError(f"{path}: the picture of a failure is not usable ({error}); {REMEDY}") from error
+        raise RunError(
+            f"{path}: the picture of a failure is not usable ({error}); delete {folder / TESTS} and give the audit's "
+            "command again, which renders it again"
+        ) from error
     try:
         program = program_from_json(list(failure.program))
     except InputError as error:

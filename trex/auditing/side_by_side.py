@@ -8,7 +8,6 @@ from pathlib import Path
 
 from trex.auditing.audit import Audit
 from trex.auditing.compare import Beside, Other, measured
-from trex.auditing.records import REMEDY
 from trex.families.discover import conditions_of
 from trex.families.family import Family, Share
 from trex.families.pattern import Pattern
@@ -20,6 +19,7 @@ from trex.inference.statistics.paired import Paired
 from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.scenes.conditions import Level
 from trex.scenes.vocabulary import Vocabulary
+from trex.trials.lines import AGAIN
 
 DOCUMENT = "report.json"
 
@@ -98,7 +98,7 @@ class SideBySide:
 
 def read_findings(folder: Path) -> StoredAudit:
     """The families of a finished audit; RunError if it is not finished, or damaged."""
-    found = CODEC.read(folder / DOCUMENT, REMEDY, inside=folder)
+    found = CODEC.read(folder / DOCUMENT, AGAIN, inside=folder)
     if found is None:
         raise RunError(f"--beside {folder} is not finished; give its own command again first")
     return found

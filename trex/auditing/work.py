@@ -20,7 +20,6 @@ from trex.auditing.records import (
     EXAMINED,
     FRESH_SCENES,
     PROBED,
-    REMEDY,
     REWORDED,
     TESTED,
     Examined,
@@ -40,7 +39,7 @@ from trex.render.cache import CachedRenderer
 from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
-from trex.trials.lines import Rows
+from trex.trials.lines import AGAIN, Rows
 from trex.worlds.world import open_renderer
 
 MANIFEST, SWEPT, TESTS, PICTURES = "audit.json", "swept.jsonl", "tested.jsonl", "pictures"
@@ -106,7 +105,7 @@ class Work:
 
 def known_fresh(folder: Path) -> int:
     """The number of fresh scenes that the audit in this folder was asked for so far."""
-    known = FRESH_SCENES.read(folder / FRESH_SIZE, REMEDY) if folder.is_dir() else None
+    known = FRESH_SCENES.read(folder / FRESH_SIZE, AGAIN) if folder.is_dir() else None
     return known.scenes if known else 0
 
 

@@ -272,6 +272,10 @@ def test_a_damaged_audit_is_refused_and_nothing_is_written(
     words = "holds no finished audit" if what == "unfinished" else "picture of a failure is not usable"
     refused(trex("suite", "add", folder, "--to", tmp_path / "suite"), words)
     assert not (tmp_path / "suite").exists()
+    if what == "picture":  # the advice works
+        (folder / "tested.jsonl").unlink()
+        assert trex(*COMMAND, "--bank", made.path.parent / "bank", "--out", folder).exit_code == 0
+        assert trex("suite", "add", folder, "--to", tmp_path / "suite").exit_code == 0
 
 
 def test_beside_a_copy_of_itself_a_model_is_no_better(made: package.AuditResult, tmp_path: Path) -> None:
