@@ -177,11 +177,11 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
         ({"set": 3}, r"set \(3, .* should be a valid string"),
         (
             {"target": lambda probs: probs},
-            r"target is a function; wrap the function: trex.Target\(function\)",
+            r"target is of type function; wrap the function: trex.Target\(function\)",
         ),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
-        ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
+        ({"model": 3}, "model is of type int; give a name, a torch.nn.Module, or a callable"),
         ({"model": dict}, "model is the class dict; give an instance"),
     ],
 )
@@ -281,7 +281,9 @@ def test_values_come_back_from_toml_as_they_were() -> None:
     assert (query.scene.revoke, query.render.looks) == (("cube", "cone"), ())
     given = parse_query(toml_text({"scene.objects": np.array([3, 5]), "wrong": np.bool_(True)}), "text")
     assert given.scene.objects == (3, 5) and given.wrong is True
-    with pytest.raises(trex.InputError, match=r"scene\.objects = .* is a complex; give a text, a number"):
+    with pytest.raises(
+        trex.InputError, match=r"scene\.objects = .* is of type complex; give a text, a number"
+    ):
         toml_text({"scene.objects": np.array([3j])})
 
 
