@@ -46,7 +46,6 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, path: Path | None, advice: str = "") -> None:
         self.path = path
-        advice = advice or f'every draw is kept. Resume: trex.open_run("{path}").resume()'
         super().__init__("stopped before anything was written" if path is None else f"stopped; {advice}")
 
 
@@ -151,8 +150,9 @@ class Verb(Generic[O, R]):
             try:
                 done = self.do(options, session)
             except KeyboardInterrupt:
-                advice = f"{self.kept}, and the same call resumes" if self.kept else ""
-                raise Stopped(session.folder, advice) from None
+                resume = f'trex.open_run("{session.folder}"{", model=model" if model else ""}).resume()'
+                kept = f"{self.kept}, and the same call resumes" if self.kept else ""
+                raise Stopped(session.folder, kept or f"every draw is kept. Resume: {resume}") from None
             self.after(options, done)
             return self.result(done, session)
 

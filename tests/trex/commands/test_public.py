@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -98,6 +99,12 @@ def test_results_are_short_where_they_are_echoed_and_whole_where_they_are_printe
         assert thing._repr_html_().startswith("<div")
     assert found.ending in found.summary() and str(found.report()) in found.summary()
     assert str(explanation).count("\n") > 4
+
+
+def test_results_can_be_sent_to_another_process(found: trex.Run) -> None:
+    run, hits, families = pickle.loads(pickle.dumps((found, found.hits, found.families)))
+    assert (run.path, run.rate, hits) == (found.path, found.rate, found.hits)
+    assert [family.sample(2) for family in families] == [family.sample(2) for family in found.families]
 
 
 def test_the_graph_of_a_hit_is_networkx_s_own(found: trex.Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -303,6 +304,15 @@ def test_an_error_names_no_target_or_proposal_that_was_given_before(tmp_path: Pa
         with pytest.raises(trex.InputError, match="; use ") as caught:
             trex.find(**{**keywords, **wrong})
         assert "live:" not in str(caught.value).partition("; use ")[2]
+
+
+def test_a_pickled_run_is_its_folder_without_the_objects_of_the_session(tmp_path: Path) -> None:
+    """Planted bug: a pool of processes lost every search, as no `Run` and no `Hit` could be sent back."""
+    run = trex.find(**{"world": world(), **ASKED, "prior_scenes": 40, "steps": 2, "out": tmp_path / "run"})
+    assert run.hits and run.families
+    sent = pickle.loads(pickle.dumps((run, run.hits, run.families, run.results, run.explain(top=1))))
+    assert sent[0].world is None and sent[0].model is None and sent[0].rate == run.rate
+    assert sent[1] == run.hits and sent[2] == run.families and sent[1][0].picture == run.hits[0].picture
 
 
 MODULE = """
