@@ -110,8 +110,11 @@ class Verb(Generic[O, R]):
             try:
                 values = signature.bind_partial(*given).arguments
             except TypeError as error:
+                keyword = inspect.Parameter.KEYWORD_ONLY
+                taken = ", ".join(each.name for each in signature.parameters.values() if each.kind != keyword)
                 raise InputError(
-                    f"{self.do.__name__} has {error}; give further options by keyword"
+                    f"{self.do.__name__} has {error} (it takes {taken}); give further options by keyword, several "
+                    "values of one as a list"
                 ) from error
             values = {name: value for name, value in {**values, **keywords}.items() if value is not None}
             for name in values:

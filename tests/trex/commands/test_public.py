@@ -200,6 +200,11 @@ def test_a_mistake_is_an_input_error_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_runs_by_position_are_told_to_be_a_list() -> None:
+    with pytest.raises(trex.InputError, match=r"\(it takes runs\); .* as a list"):
+        trex.compare("first", "second")
+
+
 class Flat:
     """A statistic without its last axis."""
 

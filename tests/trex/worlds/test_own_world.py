@@ -184,6 +184,7 @@ def test_the_target_of_a_function_is_its_level_set(tmp_path: Path) -> None:
     lights = [record.probs[1] for record in run.records if record.phase == "prior"]
     assert run.rate.count == sum(2 * light - 1 >= 0.3 for light in lights) > 0
     assert min(hit.probabilities["light"] for hit in run.hits) >= 0.65
+    assert " of at least 0.3; world: " in run.summary()
     extensions._given.clear()
     with pytest.raises(
         trex.RunError, match=r"its target .* is an object .*open_run\(folder, target=\.\.\.\)"
