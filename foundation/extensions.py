@@ -139,7 +139,7 @@ class ExtensionPoint(Generic[T]):
         if len(good) < len(things):
             strange = next(thing for thing in things if not isinstance(thing, self.of))
             raise InputError(
-                f"{point.source} is a {type(strange).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
+                f"{point.source} is of type {type(strange).__name__}, not a {self.of.__name__}; see CONTRIBUTING.md"
             )
         return good
 

@@ -42,7 +42,8 @@ class Problem(NamedTuple):
 
 
 def problem_in(detail: ErrorDetails) -> Problem:
-    message = detail["msg"].removeprefix("Value error, ")
+    is_path = detail["type"] == "path_type"  # pydantic's message names pathlib's class
+    message = "it must be a path" if is_path else detail["msg"].removeprefix("Value error, ")
     return Problem(".".join(map(str, detail["loc"])), message[:1].lower() + message[1:])
 
 

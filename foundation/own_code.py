@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from trex.foundation.errors import InputError, TrexError
 
 if TYPE_CHECKING:  # importing torch takes seconds
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import nn
 
 TORCH = "torch"
@@ -32,6 +34,12 @@ def code_hash(model: object) -> str:
     code = getattr(model, "__code__", None)
     words = [_code_words(code)] if isinstance(code, CodeType) else _class_words(model)
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16] if words else ""
+
+
+def array_words(found: NDArray[np.generic]) -> str:
+    """What the user's code gave, after `np.asarray`: "float32 (2, 4)"; the type of what is no array: "a dict"."""
+    is_other = found.dtype == object and not found.ndim
+    return f"a {type(found.item()).__name__}" if is_other else f"{found.dtype} {found.shape}"
 
 
 def is_module(thing: object) -> TypeGuard[nn.Module]:

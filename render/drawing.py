@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.foundation.errors import InputError, RenderError
-from trex.foundation.own_code import called, code_hash
+from trex.foundation.own_code import array_words, called, code_hash
 from trex.render.picture import Picture
 from trex.scenes.prior import MAX_OBJECTS as MOST
 from trex.scenes.prior import ScenePrior
@@ -88,7 +88,7 @@ def checked_pixels(found: NDArray[np.generic]) -> NDArray[np.float32]:
         or pixels.dtype.kind not in "fiub"
     ):
         raise RenderError(
-            f"render gives {found.dtype} {found.shape}; it must give a picture (H, W), (H, W, 1) or (H, W, 3)"
+            f"render gives {array_words(found)}; it must give a picture (H, W), (H, W, 1) or (H, W, 3)"
         )
     scaled: NDArray[np.float32] = pixels.astype(np.float32) / np.float32(
         255 if pixels.dtype == np.uint8 else 1

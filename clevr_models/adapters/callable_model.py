@@ -16,7 +16,7 @@ from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.labels import TWO, checked_labels
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
-from trex.foundation.own_code import RAISED, error_text
+from trex.foundation.own_code import RAISED, array_words, error_text
 
 ROUNDING = 0.0101  # of a sum of probabilities computed with 16 bits: bfloat16 has 8 binary digits
 WHOLES = (1.0, 100.0)  # what probabilities, and percentages, add up to
@@ -176,7 +176,7 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     shape = (pictures, len(labels))
     if found.shape != shape or found.dtype.kind not in "fiu":
         raise ModelError(
-            f"model {name!r} gives {found.dtype} {found.shape}; for {pictures} pictures and {len(labels)} answers it "
+            f"model {name!r} gives {array_words(found)}; for {pictures} pictures and {len(labels)} answers it "
             f"must give numbers {shape}, or name its answers in `labels`"
         )
     rows = found.astype(np.float64)

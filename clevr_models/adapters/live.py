@@ -40,8 +40,8 @@ def as_session_model(thing: object) -> SessionModel:
         raise InputError(f"model is the class {thing.__qualname__}; give an instance of it")
     if not callable(thing):
         raise InputError(
-            f"model is a {type(thing).__name__}; give a name, a torch.nn.Module, or a callable (pictures, question) "
-            "that returns probabilities"
+            f"model is of type {type(thing).__name__}; give a name, a torch.nn.Module, or a callable "
+            "(pictures, question) that returns probabilities"
         )
     return SessionModel(session_name(thing), thing)
 

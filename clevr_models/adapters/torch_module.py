@@ -150,7 +150,7 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
     """What is wrong with the logits of two pictures, "" if nothing is; may raise what a device reports late."""
     k = len(labels)
     if not isinstance(logits, Tensor) or logits.shape != (2, k) or not logits.is_floating_point():
-        found, text = type(logits).__name__, ""
+        found, text = f"{type(logits).__name__}, which is no tensor", ""
         if isinstance(logits, Tensor):
             found = f"{logits.dtype} {tuple(logits.shape)}"
             text = f"; it has one output: {TWO}" if logits.numel() == 2 else ""

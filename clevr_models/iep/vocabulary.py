@@ -79,7 +79,7 @@ def read_iep_vocabulary(data: object, source: str) -> IepVocabulary:
     """The vocabulary of a checkpoint or card; InputError if it is none, or its programs are not CLEVR's."""
     if not isinstance(data, Mapping):
         raise InputError(
-            f"{source} contains no vocabulary: it is a {type(data).__name__}, not {', '.join(KEYS)}"
+            f"{source} contains no vocabulary: it is of type {type(data).__name__}, not {', '.join(KEYS)}"
         )
     questions, programs, answers = (_tokens(data.get(key), f"{source}, vocab {key}") for key in KEYS)
     unknown = sorted(set(programs) ^ {*SPECIALS, *PROGRAM_TOKENS})

@@ -46,7 +46,6 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, path: Path | None, advice: str = "") -> None:
         self.path = path
-        advice = advice or f'every draw is kept. Resume: trex.open_run("{path}").resume()'
         super().__init__("stopped before anything was written" if path is None else f"stopped; {advice}")
 
 
@@ -111,8 +110,11 @@ class Verb(Generic[O, R]):
             try:
                 values = signature.bind_partial(*given).arguments
             except TypeError as error:
+                keyword = inspect.Parameter.KEYWORD_ONLY
+                taken = ", ".join(each.name for each in signature.parameters.values() if each.kind != keyword)
                 raise InputError(
-                    f"{self.do.__name__} has {error}; give further options by keyword"
+                    f"{self.do.__name__} has {error} (it takes {taken}); give further options by keyword, several "
+                    "values of one as a list"
                 ) from error
             values = {name: value for name, value in {**values, **keywords}.items() if value is not None}
             for name in values:
@@ -151,8 +153,9 @@ class Verb(Generic[O, R]):
             try:
                 done = self.do(options, session)
             except KeyboardInterrupt:
-                advice = f"{self.kept}, and the same call resumes" if self.kept else ""
-                raise Stopped(session.folder, advice) from None
+                resume = f'trex.open_run("{session.folder}"{", model=model" if model else ""}).resume()'
+                kept = f"{self.kept}, and the same call resumes" if self.kept else ""
+                raise Stopped(session.folder, kept or f"every draw is kept. Resume: {resume}") from None
             self.after(options, done)
             return self.result(done, session)
 

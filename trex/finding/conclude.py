@@ -62,7 +62,8 @@ class Outcome:
         manifest, results = self.manifest, self.results
         verb, answers = goal(manifest)
         scope = manifest.world.scope(manifest.query)
-        asked = f"{model_words(manifest)} {verb} {' and '.join(answers)}; world: {scope}"
+        wanted = f"{verb} {' and '.join(answers)}".rstrip()  # some targets name no answer
+        asked = f"{model_words(manifest)} {wanted}; world: {scope}"
         lines = [*self.first.lines, "", asked]
         for number, hit in enumerate(results.found[:SHOWN], start=1):
             says = f"{hit.answer} ({hit.answers[0][1]:.3f})"

@@ -21,7 +21,7 @@ from pydantic import (
 from trex.clevr_models.interface.options import CONCURRENCY, ModelOptions
 from trex.clevr_models.specs.adapter import misplaced_option
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import declared, is_code
+from trex.foundation.extensions import LIVE, declared, is_code
 from trex.foundation.fields import first_problem, plain
 from trex.inference.targets.kind import TargetKind
 
@@ -61,8 +61,9 @@ def _range(value: object) -> object:
 
 def _target_kind(name: str) -> str:
     if name not in targets() and not is_code(name):  # code is imported only after its author is trusted
+        names = [repr(known) for known in targets() if not known.startswith(LIVE)]
         raise ValueError(
-            f"it is not known; use {', '.join(map(repr, targets()))}, or 'package.module:object'; an object of "
+            f"it is not known; use {', '.join(names)}, or 'package.module:object'; an object of "
             "Python is given by trex.find(target=...), and to its run by trex.open_run(folder, target=...)"
         )
     return name

@@ -51,4 +51,4 @@ def _plain(key: str, value: object) -> object:
         return [_plain(key, inner) for inner in value]
     if callable(tolist := getattr(value, "tolist", None)):  # a boolean or an array of NumPy
         return _plain(key, tolist())
-    raise InputError(f"{key} = {short(value)} is a {type(value).__name__}; {PLAIN}")
+    raise InputError(f"{key} = {short(value)} is of type {type(value).__name__}; {PLAIN}")

@@ -55,7 +55,8 @@ class ComparedRun:
     def target(self) -> str:
         """The target in words."""
         verb, answers = goal(self.manifest)
-        return f"{verb} {' and '.join(answers)}; world of {self.manifest.world.scope(self.manifest.query)}"
+        wanted = f"{verb} {' and '.join(answers)}".rstrip()
+        return f"{wanted}; world of {self.manifest.world.scope(self.manifest.query)}"
 
     @property
     def renders_each(self) -> str:

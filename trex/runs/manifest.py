@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from importlib import metadata
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
@@ -129,6 +129,10 @@ class Manifest(Section):
             is_ours = is_shipped(name)
             self._world = world_named(name) if is_ours else recorded_world(name, facts.question, facts.world)
         return self._world
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """What a pickle keeps: all but the world, whose functions often cannot be pickled."""
+        return {**super().__getstate__(), "__pydantic_private__": {"_world": None}}
 
     def read_by(self, world: World[Latent]) -> Manifest:
         """The same manifest, of a run whose world has been opened."""

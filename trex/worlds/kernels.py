@@ -169,7 +169,7 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
     if search.kernel not in (AUTO, *names):
         raise InputError(
             f"search.kernel = {search.kernel!r} cannot sample generator {query.generator.name!r}; use "
-            f"{' or '.join(names)}"
+            f"{' or '.join(name for name in names if not name.startswith(LIVE))}"
         )
     kernel = search.kernel
     looks = ladder(query.render)

@@ -28,8 +28,8 @@ def live_classifier(name: str, dataset: str) -> DigitClassifier:
     form = _form(described.picture)
     if not is_module(thing):
         raise InputError(
-            f"model {name!r} is a {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module from pictures "
-            f"(B, {form}) to logits (B, K)"
+            f"model {name!r} is of type {type(thing).__name__}; the worlds of {dataset} take a torch.nn.Module "
+            f"from pictures (B, {form}) to logits (B, K)"
         )
     torch.set_num_threads(1)
     labels = checked_labels(name, getattr(thing, "labels", described.labels))

@@ -190,7 +190,7 @@ def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) ->
         ({"weigh": {"mised": 3}}, "mised"),
         ({"world": "no_such_query"}, "no_such_query"),
         ({"junit": tmp_path / "none" / "x.xml"}, "--junit"),
-        ({"model": 3}, "model is a int"),
+        ({"model": 3}, "model is of type int"),
     ):
         with pytest.raises(InputError, match=words):
             package.audit(**(given | wrong))

@@ -205,7 +205,9 @@ class Impatient:
 def test_ctrl_c_keeps_every_draw_and_says_where(tmp_path: Path) -> None:
     whole = find(tmp_path / "whole", Impatient(-1))
     model = Impatient(stop_at=25)
-    with pytest.raises(trex.Stopped, match=r"every draw is kept. Resume: trex\.open_run") as caught:
+    with pytest.raises(
+        trex.Stopped, match=r"kept. Resume: trex\.open_run\(.*run\", model=model\)\.resume"
+    ) as caught:
         find(tmp_path / "run", model)
     assert isinstance(caught.value, KeyboardInterrupt) and caught.value.path == tmp_path / "run"
     run = trex.open_run(tmp_path / "run")
@@ -236,6 +238,7 @@ def test_ctrl_c_before_the_first_draw(stop_at: int, is_begun: bool, tmp_path: Pa
         (torch.nn.Identity(), r"must return float logits \(2, 28\)"),
         (lambda pictures: pictures, "fails on a probe picture: TypeError"),
         (lambda pictures, question: pictures, "must give numbers"),
+        (lambda pictures, question: {"0": 1.0}, "gives a dict; for 2 pictures"),
     ],
 )
 def test_an_object_that_does_not_fit_is_refused_before_anything_is_written(

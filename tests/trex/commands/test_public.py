@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -100,6 +101,12 @@ def test_results_are_short_where_they_are_echoed_and_whole_where_they_are_printe
     assert str(explanation).count("\n") > 4
 
 
+def test_results_can_be_sent_to_another_process(found: trex.Run) -> None:
+    run, hits, families = pickle.loads(pickle.dumps((found, found.hits, found.families)))
+    assert (run.path, run.rate, hits) == (found.path, found.rate, found.hits)
+    assert [family.sample(2) for family in families] == [family.sample(2) for family in found.families]
+
+
 def test_the_graph_of_a_hit_is_networkx_s_own(found: trex.Run) -> None:
     hit = found.hits[0]
     assert hit.scene is not None
@@ -177,11 +184,11 @@ def test_every_keyword_is_a_key_of_a_query_and_shown_to_help() -> None:
         ({"set": 3}, r"set \(3, .* should be a valid string"),
         (
             {"target": lambda probs: probs},
-            r"target is a function; wrap the function: trex.Target\(function\)",
+            r"target is of type function; wrap the function: trex.Target\(function\)",
         ),
         ({"seed": "a"}, "the query: search.seed = 'a': input should be a valid integer"),
         ({"set": {"search.sed": 1}}, r"the query: unknown key 'sed' in \[search\]; did you mean 'seed'"),
-        ({"model": 3}, "model is a int; give a name, a torch.nn.Module, or a callable"),
+        ({"model": 3}, "model is of type int; give a name, a torch.nn.Module, or a callable"),
         ({"model": dict}, "model is the class dict; give an instance"),
     ],
 )
@@ -191,6 +198,11 @@ def test_a_mistake_is_an_input_error_and_nothing_is_written(
     with pytest.raises(trex.InputError, match=message):
         trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_by_position_are_told_to_be_a_list() -> None:
+    with pytest.raises(trex.InputError, match=r"\(it takes runs\); .* as a list"):
+        trex.compare("first", "second")
 
 
 class Flat:
@@ -281,7 +293,9 @@ def test_values_come_back_from_toml_as_they_were() -> None:
     assert (query.scene.revoke, query.render.looks) == (("cube", "cone"), ())
     given = parse_query(toml_text({"scene.objects": np.array([3, 5]), "wrong": np.bool_(True)}), "text")
     assert given.scene.objects == (3, 5) and given.wrong is True
-    with pytest.raises(trex.InputError, match=r"scene\.objects = .* is a complex; give a text, a number"):
+    with pytest.raises(
+        trex.InputError, match=r"scene\.objects = .* is of type complex; give a text, a number"
+    ):
         toml_text({"scene.objects": np.array([3j])})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,7 @@ def test_the_target_of_a_function_is_its_level_set(tmp_path: Path) -> None:
     lights = [record.probs[1] for record in run.records if record.phase == "prior"]
     assert run.rate.count == sum(2 * light - 1 >= 0.3 for light in lights) > 0
     assert min(hit.probabilities["light"] for hit in run.hits) >= 0.65
+    assert " of at least 0.3; world: " in run.summary()
     extensions._given.clear()
     with pytest.raises(
         trex.RunError, match=r"its target .* is an object .*open_run\(folder, target=\.\.\.\)"
@@ -251,7 +253,7 @@ def test_a_prior_of_scenes_is_narrowed_exactly_and_refused_where_too_little_is_l
         (lambda: world(prior=0), "a number of dimensions from 1 on"),
         (lambda: world(prior=object()), "an object with sample"),
         (lambda: world(render=None), "needs render"),
-        (lambda: world(answer="light"), "answer is a str; give a function"),
+        (lambda: world(answer="light"), "answer is of type str; give a function"),
         (lambda: trex.World(prior=trex.ScenePrior(), answer=truth), "answer belong to a prior of your own"),
         (lambda: trex.Target(0.5), "made of a function, not of a float"),
         (lambda: trex.Target(max, at=1, at_most=0), "at and at_most do not go together"),
@@ -267,14 +269,16 @@ def test_a_part_that_cannot_be_is_refused_at_once(make: Any, message: str) -> No
     [
         ({"world": world(render=lambda v: np.full((4, 4), 2.0))}, "values from 2 to 2"),
         ({"world": world(render=lambda v: v["grey"])}, "render fails: KeyError"),
+        ({"world": world(render=lambda v: None)}, "render gives a NoneType; it must give a picture"),
         ({"world": world(answers=())}, "does not name its answers"),
         ({"world": world(answers=["a", "b"])}, "answer"),
         ({"world": world(answer=None), "wrong": True}, "needs the true answers"),
         ({"world": world(answer=lambda v: "light"), "wrong": True}, "in none of 1,000 draws"),
-        ({"world": 3}, "world is a int; give a trex.World"),
+        ({"world": 3}, "world is of type int; give a trex.World"),
         ({"target": lambda p: 1.0}, r"wrap the function: trex.Target\(function\)"),
         ({"target": trex.Target(lambda p: p["no"]), "threshold": None}, "fails: KeyError"),
-        ({"proposal": 3}, "proposal is a int; give a function"),
+        ({"out": 3}, "out 3: it must be a path"),
+        ({"proposal": 3}, "proposal is of type int; give a function"),
         ({"model": "shipped"}, "give a world of your own a model of your own"),
         ({"generator": "clevr"}, "sets generator.name, which another keyword sets too"),
     ],
@@ -285,6 +289,31 @@ def test_a_part_that_does_not_fit_is_refused_before_anything_is_written(
     with pytest.raises(ValueError, match=message):
         trex.find(**{"world": world(), **ASKED, "out": tmp_path / "run", **changes})
     assert not (tmp_path / "run").exists()
+
+
+def test_an_error_names_no_target_or_proposal_that_was_given_before(tmp_path: Path) -> None:
+    keywords = {"world": world(), **ASKED, "prior_scenes": 4, "steps": 2, "threshold": None}
+    trex.find(
+        **{
+            **keywords,
+            "target": trex.Target(lambda p: p["light"]),
+            "proposal": lambda rng, z: z,
+            "out": tmp_path / "run",
+        }
+    )
+    for wrong in ({"target": "treshold"}, {"kernel": "gausian"}):
+        with pytest.raises(trex.InputError, match="; use ") as caught:
+            trex.find(**{**keywords, **wrong})
+        assert "live:" not in str(caught.value).partition("; use ")[2]
+
+
+def test_a_pickled_run_is_its_folder_without_the_objects_of_the_session(tmp_path: Path) -> None:
+    """Planted bug: a pool of processes lost every search, as no `Run` and no `Hit` could be sent back."""
+    run = trex.find(**{"world": world(), **ASKED, "prior_scenes": 40, "steps": 2, "out": tmp_path / "run"})
+    assert run.hits and run.families
+    sent = pickle.loads(pickle.dumps((run, run.hits, run.families, run.results, run.explain(top=1))))
+    assert sent[0].world is None and sent[0].model is None and sent[0].rate == run.rate
+    assert sent[1] == run.hits and sent[2] == run.families and sent[1][0].picture == run.hits[0].picture
 
 
 MODULE = """

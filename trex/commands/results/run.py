@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from trex.runs.draw_log import check_begun, read_draws
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.scenes.graph import Facts, facts_of
+from trex.scenes.prior import ScenePrior
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.results import Results
@@ -66,7 +67,8 @@ class Run:
     """A run folder. Its draws are read once, at their first use; `trex.open_run(run.path)` reads them again.
 
     `model` is the model object if the run was made with one; None if the model has a name. `world` reads the draws,
-    if it is the user's own and has been loaded to search. `verdicts` are those on the conditions `fail_if` of a search.
+    if it is the user's own and has been loaded to search; a pickled run has neither. `verdicts` are those on the
+    conditions `fail_if` of a search.
     """
 
     path: Path
@@ -124,10 +126,7 @@ class Run:
             return known
         prior = make_prior(manifest.query, manifest.vocabulary, manifest.question)
 
-        def drawn(rng: np.random.Generator) -> Facts:
-            return facts_of(prior.sample(rng), prior.vocabulary)
-
-        return tuple(replace(family, prior=drawn) for family in known)
+        return tuple(replace(family, prior=partial(_drawn, prior)) for family in known)
 
     @property
     def rate(self) -> Proportion:
@@ -313,6 +312,10 @@ class Run:
         """The folder: a run may be given where a run folder is."""
         return fspath(self.path)
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a pickle keeps: the folder, as `open_run` reads it; objects of a session often cannot be pickled."""
+        return {"path": self.path, "verdicts": self.verdicts}
+
     def __repr__(self) -> str:
         """Folder, question and model on one line; how the search ended, if the draws have been read."""
         try:
@@ -403,6 +406,10 @@ def open_run(
     run = Run(path_of(path, 'the folder of a run, such as "runs/demo"'), live_model, opened)
     run.check_readable()
     return run
+
+
+def _drawn(prior: ScenePrior, rng: np.random.Generator) -> Facts:
+    return facts_of(prior.sample(rng), prior.vocabulary)
 
 
 def _as_run(done: Outcome, session: Session) -> Run:

@@ -72,7 +72,7 @@ def _world(thing: object) -> dict[str, object]:
         there = cast("AnyWorld[Latent]", world)
         return {WORLD: give(WorldEntry(f"{LIVE}{there.name}", lambda _: there))}
     raise InputError(
-        f"world is a {type(thing).__name__}; give a trex.World, a trex.ScenePrior, or the name of a world"
+        f"world is of type {type(thing).__name__}; give a trex.World, a trex.ScenePrior, or the name of a world"
     )
 
 
@@ -88,7 +88,7 @@ def _kind(thing: object, name: str) -> TargetKind:
     advice = (
         "wrap the function: trex.Target(function)" if callable(thing) else "give a trex.Target, or a name"
     )
-    raise InputError(f"target is a {type(thing).__name__}; {advice}")
+    raise InputError(f"target is of type {type(thing).__name__}; {advice}")
 
 
 def _kernel(thing: object) -> dict[str, object]:
@@ -97,5 +97,7 @@ def _kernel(thing: object) -> dict[str, object]:
 
 def _drawing(thing: object, name: str) -> SceneDrawing:
     if not callable(thing):
-        raise InputError(f"{PRESET} = {name!r} is a {type(thing).__name__}; it must be a function of a scene")
+        raise InputError(
+            f"{PRESET} = {name!r} is of type {type(thing).__name__}; it must be a function of a scene"
+        )
     return SceneDrawing(name, thing)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from trex.foundation.errors import InputError
-from trex.foundation.own_code import called, code_hash
+from trex.foundation.own_code import array_words, called, code_hash
 from trex.inference.types import Floats, Prior
 
 PROBES = 16  # draws by which a prior is known
@@ -52,7 +52,5 @@ def drawn(prior: Prior[Floats], rng: np.random.Generator) -> Floats:
     with called("sample of the prior"):
         found = np.array(prior.sample(rng))
     if found.ndim != 1 or found.dtype.kind != "f" or not np.isfinite(found).all():
-        raise InputError(
-            f"trex.World: the prior draws {found.dtype} {found.shape}; it must draw finite floats (d,)"
-        )
+        raise InputError(f"trex.World: the prior draws {array_words(found)}; it must draw finite floats (d,)")
     return found.astype(np.float64)

@@ -70,7 +70,7 @@ def proposal_kind(thing: object, name: str = "") -> ProposalKind | SamplerKind:
         proposal = OwnProposal(thing)
     else:
         raise InputError(
-            f"proposal is a {type(thing).__name__}; give a function (rng, z) -> z that is symmetric, or an object with "
-            "propose(rng, z) and log_q(to, given)"
+            f"proposal is of type {type(thing).__name__}; give a function (rng, z) -> z that is symmetric, or an "
+            "object with propose(rng, z) and log_q(to, given)"
         )
     return ProposalKind(name, None, lambda prior, search: proposal, code=code_hash(thing))

@@ -82,7 +82,7 @@ class World:
         for name in ("render", "answer", "edits", "describe"):
             function = getattr(self, name)
             if function is not None and not callable(function):
-                raise InputError(f"trex.World: {name} is a {type(function).__name__}; give a function")
+                raise InputError(f"trex.World: {name} is of type {type(function).__name__}; give a function")
         if isinstance(self.answers, str):
             raise InputError(
                 f"trex.World: answers = {self.answers!r} is one word; give a list of all answers"
@@ -132,7 +132,7 @@ class World:
             return StandardNormal(int(prior))
         if not (hasattr(prior, "sample") and hasattr(prior, "log_density")):
             raise InputError(
-                f"trex.World: prior is a {type(prior).__name__}; give a dict of ranges and lists, a number of "
+                f"trex.World: prior is of type {type(prior).__name__}; give a dict of ranges and lists, a number of "
                 "dimensions, or an object with sample(rng) and log_density(z)"
             )
         if type(prior) is StandardNormal:
