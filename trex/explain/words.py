@@ -79,14 +79,14 @@ def blame_sentence(
                 f"{named[0]} is responsible: without it {without} and the confidence changes by {texts[0]}."
             )
         case "either":
-            which = "either one" if len(named) == 2 else "any one of them"
+            any_of = "either" if len(named) == 2 else "any one"
             if before.by == "truth" and all(removed[i].answer == before.answer for i in blame.parts):
                 return (
-                    f"The answer stays {before.answer} without {_listed(named)}, and is right without {which}, as if "
-                    f"the model had not seen {which} (confidence {_listed(texts)})."
+                    f"The answer stays {before.answer} if {any_of} of {_listed(named)} is left out, and is right then, "
+                    f"as if the model had not seen that object (confidence {_listed(texts)})."
                 )
             return (
-                f"{capitalized(_listed(named))} are responsible: leaving out {which} {does} "
+                f"{capitalized(_listed(named))} are responsible: leaving out {any_of} of them {does} "
                 f"(confidence {_listed(texts)})."
             )
         case "together":

@@ -90,7 +90,7 @@ def test_two_objects_that_each_change_the_answer_are_both_named(tmp_path: Path) 
     assert [effect.is_flip for effect in explanation.removals].count(True) == 2
     assert (explanation.blame.how, tuple(sorted(explanation.blame.parts))) == ("either", causes)
     says = sentence(explanation)
-    assert "are responsible: leaving out either one makes the model right (confidence −" in says
+    assert "are responsible: leaving out either of them makes the model right (confidence −" in says
     for index in causes:
         assert f"the {object_words(scene, index)} (object {index})" in says[0].lower() + says[1:]
     assert len(stability_sentences(explanation)) == 2

@@ -195,7 +195,7 @@ def test_an_object_that_is_not_seen_is_responsible_though_the_answer_stays(tmp_p
     """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not responsible."""
     explanation = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
     assert sorted(explanation.blame.parts) == [0, 1, 2] and explanation.blame.how == "either"
-    assert "is right without any one of them, as if the model had not seen any one of them" in sentence(
+    assert "is left out, and is right then, as if the model had not seen that object" in sentence(
         explanation
     )
     assert explanation.flip is not None
@@ -291,8 +291,8 @@ def test_a_model_that_looks_at_nothing_has_no_object_responsible(tmp_path: Path)
     )  # truth 3
     assert deaf.blame.how == "either" and {effect.score.answer for effect in deaf.removals} == {"2"}
     text = sentence(deaf)
-    assert "responsible" not in text and text.startswith("The answer stays 2 without ")
-    assert "as if the model had not seen any one of them" in text
+    assert "responsible" not in text and text.startswith("The answer stays 2 if ")
+    assert "as if the model had not seen that object" in text
     assert telling(deaf, ()) is None
     alone = replace(deaf, removals=(replace(deaf.removals[0], change=-0.5), *deaf.removals[1:]))
     assert alone.chief == 0 and _failure(hit_of(alone), NOT_TRACED, {alone.picture: alone}) is None
