@@ -13,8 +13,7 @@ from PIL import Image
 
 from reproduce.parity import assets, parity
 from reproduce.parity.assets import NEEDED_SSIM, AssetComparison, compare_scenes, summarize
-from reproduce.parity.page import write_page, write_table
-from reproduce.parity.parity import read_questions, write_parity_page
+from reproduce.parity.parity import read_questions, write_page, write_parity_page, write_table
 from reproduce.parity.published_assets import convert_published
 from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
 from tests.cases.datasets.test_folders import LOSSY
