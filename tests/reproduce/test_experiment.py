@@ -1,4 +1,4 @@
-"""Experiments: cells of one query, published values beside ours, resumed where they were stopped, and what they cost."""
+"""Experiments: cells of one query, published values beside ours, resumed where they were stopped; their cost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from reproduce.experiments.experiment_file import QUERIES, cells, experiment_pat
 from reproduce.experiments.page import PAGE, TABLE, page_html, write_page
 from reproduce.experiments.table import markdown, rows
 from tests.reproduce.command_line import reproduce
-from tests.running.queries import read_query
-from tests.running.runs import QUERY, write_query
+from tests.running.runs import QUERY, read_query, write_query
 from trex.foundation.errors import InputError
 from trex.inference.statistics.how_often import how_often
 from trex.inference.statistics.importance import effective_size, normalized_weights
