@@ -19,8 +19,8 @@ from reproduce.parity.scores import (
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.datasets.clevr_questions import QuestionOptions, read_folder
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, phrase_questions, read_official
-from trex.datasets.tally import Tally
 from trex.foundation.files import make_folder, write_atomic
 from trex.foundation.progress import Progress, silent
 from trex.pages.page import page

@@ -19,8 +19,8 @@ from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
 from tests.cases.datasets.test_folders import LOSSY
 from tests.references.official_clevr import data_file
 from tests.worlds.clevr_folders import official
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
-from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture

@@ -17,8 +17,7 @@ from trex.commands.shell.app import app
 from trex.doctor import preflight
 from trex.doctor.examine import model_findings
 from trex.doctor.finding import Finding, State
-from trex.doctor.machine import machine_findings
-from trex.doctor.packages import package_findings
+from trex.doctor.machine import machine_findings, package_findings
 from trex.doctor.preflight import advice, problems
 from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import OURS
