@@ -152,7 +152,7 @@ def test_any_text_gives_a_program_or_an_input_error(text: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from(sorted(lexicon.known_words(CLEVR))), max_size=14),
+    st.lists(st.sampled_from([";", *sorted(lexicon.known_words(CLEVR))]), max_size=14),
     st.sampled_from(sorted(_forms())),
 )
 def test_any_known_words_give_a_program_or_an_input_error(words: list[str], beginning: str) -> None:
