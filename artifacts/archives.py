@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from trex.foundation.errors import InputError, TrexError
+from trex.foundation.errors import InputError
 from trex.foundation.files import DATA_LIMIT, MIB, open_regular, shown
 
 MAX_MEMBERS = 100_000
@@ -28,16 +28,14 @@ DAMAGE_ERRORS = (
 
 
 @contextmanager
-def open_zip(
-    path: Path, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
-) -> Iterator[zipfile.ZipFile]:
-    """A zip file on disk, not unpacked; raises `error` with a description of any fault, also while it is read."""
+def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A zip file on disk, not unpacked; raises InputError with a description of any fault, also while it is read."""
     with (
-        open_regular(path, limit=limit, error=error) as stream,
-        _explained(shown(path), error),
+        open_regular(path, limit=DATA_LIMIT, error=InputError) as stream,
+        _explained(shown(path)),
         zipfile.ZipFile(stream) as archive,
     ):
-        _check_members(archive, shown(path), error)
+        _check_members(archive, shown(path))
         yield archive
 
 
@@ -56,34 +54,36 @@ def unpack_member(
             target.write(chunk)
 
 
-def check_inflation(
-    data: bytes, where: str, *, limit: int = DATA_LIMIT, error: type[TrexError] = InputError
-) -> None:
-    """Raise `error` for a zip with a password, or one that unpacks to more than `limit` bytes in total.
+def check_inflation(data: bytes, where: str, *, limit: int) -> None:
+    """Raise InputError for a zip with a password, or one that unpacks to more than `limit` bytes in total.
 
     The sizes are those in its directory: both zipfile and torch stop there, whatever data follow.
     """
-    with _explained(where, error), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        _check_members(archive, where, error)
+    with _explained(where), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _check_members(archive, where)
         total = sum(member.file_size for member in archive.infolist())
     if total > limit:
-        raise error(
+        raise InputError(
             f"{where} unpacks to {total >> 20:,} MiB, more than the limit of {limit >> 20:,} MiB; get the file again"
         )
 
 
-def _check_members(archive: zipfile.ZipFile, where: str, error: type[TrexError]) -> None:
+def _check_members(archive: zipfile.ZipFile, where: str) -> None:
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
-        raise error(f"{where} is a zip of {len(members):,} files, more than the limit of {MAX_MEMBERS:,}")
+        raise InputError(
+            f"{where} is a zip of {len(members):,} files, more than the limit of {MAX_MEMBERS:,}"
+        )
     locked = next((member.filename for member in members if member.flag_bits & ENCRYPTED), None)
     if locked is not None:
-        raise error(f"{where} is encrypted ({locked[:80]!r}); unpack the zip yourself and give the folder")
+        raise InputError(
+            f"{where} is encrypted ({locked[:80]!r}); unpack the zip yourself and give the folder"
+        )
 
 
 @contextmanager
-def _explained(where: str, error: type[TrexError]) -> Iterator[None]:
+def _explained(where: str) -> Iterator[None]:
     try:
         yield
     except DAMAGE_ERRORS as problem:
-        raise error(f"{where} is damaged or not a zip file ({problem}); get it again") from problem
+        raise InputError(f"{where} is damaged or not a zip file ({problem}); get it again") from problem

@@ -1,4 +1,4 @@
-"""What a picture costs, and how much of its quality a cheap one keeps."""
+"""What a picture costs to render and to score, and how much of its quality a cheap one keeps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from benchmarks.figure import note, show
 from trex.clevr_models.catalog import load_model
+from trex.clevr_models.iep.checkpoint import build
+from trex.clevr_models.iep.model import Bound, answer_order
+from trex.clevr_models.iep.resnet_features import ResNet
+from trex.clevr_models.iep.sizes import EngineSizes
+from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of
 from trex.clevr_models.interface.question import ProgramStep, Question
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.picture import Picture
@@ -26,6 +32,12 @@ QUESTIONS = (
     "How many metal things are there?",
     "Are there any small blue things?",
 )
+# "Does the small sphere have the same color as the cube left of the gray cube?"
+PROGRAM = (
+    "equal_color query_color unique filter_shape[sphere] filter_size[small] scene query_color unique "
+    "filter_shape[cube] relate[left] unique filter_shape[cube] filter_color[gray] scene"
+)
+BATCHES = {1: 8, 32: 1}  # pictures at a time, and how many times
 
 
 def prior_scenes(n: int, seed: int = 2026) -> list[Scene]:
@@ -146,3 +158,48 @@ def memory(last: int = 1000, preset: Preset | str = "fast") -> None:
 def memory_long() -> None:
     """The same over 10,000 renders, so small that a render is little else than the changes of the scene."""
     memory(10_000, Preset("tiny", 24, 16, 1, "fast"))
+
+
+def released() -> None:
+    """Features plus execution engine on 480x320 pictures, 1 and 32 at a time; other work may run beside.
+
+    Weights are made up: what they are does not change the cost.
+    """
+    note("released models: ResNet-101 features and execution engine")
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    vocabulary = IepVocabulary()
+    engine = build(EngineSizes(), vocabulary)
+    calls = calls_of(PROGRAM.split())
+    bound = Bound(ResNet(), "engine", engine, calls, answer_order(vocabulary)[1]).eval()
+    for batch, times in BATCHES.items():
+        rate = _pictures_per_s(bound, batch, times)
+        show(f"released_models_batch_{batch}", rate, "pictures per CPU second")
+    stages = ((bound.features, torch.rand(1, 3, 320, 480)), (_Engine(engine), torch.rand(1, 1024, 14, 14)))
+    for name, (module, given) in zip(("features", "engine_15_modules"), stages, strict=True):
+        show(f"released_models_{name}", _cpu_s(module, given, 8) / 8, "CPU seconds a picture")
+
+
+class _Engine(torch.nn.Module):
+    """The engine alone, with its program."""
+
+    def __init__(self, engine: torch.nn.Module) -> None:
+        super().__init__()
+        self.engine = engine
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.engine(features, calls_of(PROGRAM.split()))
+        return logits
+
+
+def _pictures_per_s(module: torch.nn.Module, batch: int, times: int) -> float:
+    return batch * times / _cpu_s(module, torch.rand(batch, 3, 320, 480), times)
+
+
+def _cpu_s(module: torch.nn.Module, given: torch.Tensor, times: int) -> float:
+    with torch.inference_mode():
+        module(given[:1])
+        begin = time.process_time()
+        for _ in range(times):
+            module(given)
+    return time.process_time() - begin

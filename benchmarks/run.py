@@ -19,8 +19,7 @@ from benchmarks.farm import farm, queue
 from benchmarks.gpu import gpu
 from benchmarks.nuts import SEEDS, nuts
 from benchmarks.overhead import overhead
-from benchmarks.released_models import released
-from benchmarks.rendering import costs, memory, memory_long, quality, scoring, throughput
+from benchmarks.rendering import costs, memory, memory_long, quality, released, scoring, throughput
 
 PARTS = {
     part.__name__: part

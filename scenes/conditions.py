@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from trex.scenes.graph import RELATIONS, Facts, scene_facts, scene_graph
 from trex.scenes.questions.programs import Program
 from trex.scenes.scene import ATTRIBUTES, NUISANCES
 from trex.scenes.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 SHARES = (0.2, 0.4, 0.6, 0.8)  # visible shares that a rule may name
 BESIDE = 0.5  # gap on the ground between the objects' footprints, Blender units; a large object is 1.4 wide
@@ -39,8 +36,6 @@ SIDES = (
 ORDER = ("size", "color", "material", "shape")  # of the words before a noun
 CROWDS = (5, 6, 7, 8, 9, 10)  # numbers of objects
 COUNTS = tuple(range(2, 11))  # true answers that a rule may name, "at least"
-FULLY, PARTLY, MOSTLY = "in full view", "partly hidden", "mostly hidden"
-MIN_FULLY, MIN_PARTLY = 0.9, 0.5  # visible share; a sliver less than the whole does not count as hidden
 Part = Literal["noun", "seen", "where", "scene", "question", "value"]
 Level = Literal["object", "scene", "question"]
 Bools = NDArray[np.bool_]
@@ -85,15 +80,6 @@ class Condition:
     terms: tuple[Term, ...] = ()
     relation: tuple[Term, ...] = ()
     other: tuple[Term, ...] = ()
-
-    def holds(self, graph: nx.DiGraph, index: int) -> bool:
-        """Whether it holds for an object of a scene's graph; a condition on the scene holds for each."""
-        if not _all(self.terms, graph.graph if self.part == "scene" else graph.nodes[index]):
-            return False
-        return not self.relation or any(
-            _all(self.relation, edge) and _all(self.other, graph.nodes[j])
-            for j, edge in graph.pred[index].items()
-        )
 
 
 def noun_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
@@ -245,28 +231,6 @@ def question_conditions(vocabulary: Vocabulary) -> tuple[Condition, ...]:
     )
 
 
-def looks(graph: nx.DiGraph, index: int) -> tuple[Condition, ...]:
-    """An object as a picture shows it: its size, color, material and shape, and what hides how much of it.
-
-    In full view from 90% of the pixels that it would have alone, mostly hidden below 50%; what hides it is the object
-    that covers most of these pixels, by size and shape.
-    """
-    node = graph.nodes[index]
-    nouns = (has(name, node[name]) for name in ATTRIBUTES)
-    if node["visible"] >= MIN_FULLY:
-        return (*nouns, Condition(FULLY, "seen", FULLY, (Term("visible", low=MIN_FULLY),)))
-    is_partly = node["visible"] >= MIN_PARTLY
-    seen = PARTLY if is_partly else MOSTLY
-    term = Term("visible", low=MIN_PARTLY, high=MIN_FULLY) if is_partly else below(MIN_PARTLY)
-    hider = next((j for j, edge in graph.pred[index].items() if "hides" in edge), None)
-    if hider is None:
-        return (*nouns, Condition(seen, "seen", seen, (term,)))
-    other = [has(name, graph.nodes[hider][name]) for name in ("size", "shape")]
-    words = f"{seen} by {noun_words(other)}"
-    terms = tuple(term for condition in other for term in condition.terms)
-    return (*nouns, Condition(words, "seen", words, (term,), (Term("hides", low=0.0),), terms))
-
-
 def below(share: float) -> Term:
     """The term that less than this share of an object is visible."""
     return Term("visible", high=share)
@@ -307,7 +271,7 @@ def value_words(conditions: Sequence[Condition]) -> list[str]:
 
 
 def object_rows(facts: Facts, conditions: Sequence[Condition]) -> Bools:
-    """(n, m): which conditions hold for each of the n objects of a scene, as `Condition.holds` says for one."""
+    """(n, m): which conditions hold for each of the n objects of a scene; one on the scene holds for each."""
     graph, n = scene_graph(facts), len(facts.scene.objects)
     nodes = [graph.nodes[i] for i in range(n)]
     met: dict[tuple[Term, ...], Bools] = {}  # (n,): which objects meet these terms

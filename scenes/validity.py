@@ -6,7 +6,7 @@ import numpy as np
 
 from trex.scenes.camera import Floats
 from trex.scenes.properties import RADIUS
-from trex.scenes.scene import NOISE_SEEDS, NUISANCES, TAU, Nuisances, Scene
+from trex.scenes.scene import NOISE_SEEDS, NUISANCES, TAU, Scene
 from trex.scenes.visibility import visible_pixels
 from trex.scenes.vocabulary import Vocabulary
 
@@ -31,44 +31,22 @@ def is_valid(scene: Scene, vocabulary: Vocabulary) -> bool:
     )
 
 
-def problems(scene: Scene, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The faults of a scene, in words; empty if and only if it is valid."""
-    found = [f"object {i}: {' '.join(o.category)} is not in the vocabulary"
-             for i, o in enumerate(scene.objects) if not vocabulary.allows(o)]  # fmt: skip
-    found += _out_of_range(scene)
-    found += _too_close(scene)
-    if not any("vocabulary" in line for line in found):
-        pixels = visible_pixels(scene, vocabulary)
-        found += [f"object {i}: {n} visible pixels, at least {MIN_PIXELS} needed"
-                  for i, n in enumerate(pixels) if n < MIN_PIXELS]  # fmt: skip
-    return tuple(found)
-
-
 def positions(scene: Scene) -> Floats:
     """Ground positions (n, 2) in Blender units."""
     return np.array([(o.x, o.y) for o in scene.objects], dtype=np.float64).reshape(-1, 2)
 
 
 def _in_range(scene: Scene) -> bool:
-    return not _out_of_range(scene)
-
-
-def _out_of_range(scene: Scene) -> list[str]:
-    found = [f"object {i}: x {o.x:.3f}, y {o.y:.3f} must be in [-{HALF_WIDTH:g}, {HALF_WIDTH:g})"
-             for i, o in enumerate(scene.objects)
-             if not (-HALF_WIDTH <= o.x < HALF_WIDTH and -HALF_WIDTH <= o.y < HALF_WIDTH)]  # fmt: skip
-    found += [f"object {i}: rotation {o.rotation:.3f} must be in [0, 2 pi)"
-              for i, o in enumerate(scene.objects) if not 0.0 <= o.rotation < TAU]  # fmt: skip
-    if not 0 <= scene.noise < NOISE_SEEDS:
-        found.append(f"noise {scene.noise} must be in [0, {NOISE_SEEDS})")
-    return found + _nuisances_out_of_range(scene.nuisances)
-
-
-def _nuisances_out_of_range(nuisances: Nuisances) -> list[str]:
-    return [f"{part.name} offset {getattr(nuisances, part.name)} must be in [-{part.reach:g}, {part.reach:g}) along "
-            "each axis"
+    return (
+        all(-HALF_WIDTH <= o.x < HALF_WIDTH and -HALF_WIDTH <= o.y < HALF_WIDTH for o in scene.objects)
+        and all(0.0 <= o.rotation < TAU for o in scene.objects)
+        and 0 <= scene.noise < NOISE_SEEDS
+        and all(
+            -part.reach <= value < part.reach
             for part in NUISANCES
-            if not all(-part.reach <= value < part.reach for value in getattr(nuisances, part.name))]  # fmt: skip
+            for value in getattr(scene.nuisances, part.name)
+        )
+    )
 
 
 def pair_clearances(scene: Scene) -> tuple[Floats, Floats]:
@@ -87,14 +65,3 @@ def _apart(scene: Scene) -> bool:
     gap, margin = pair_clearances(scene)
     upper = np.triu_indices(len(scene.objects), 1)
     return bool(np.all(gap[upper] >= MIN_GAP) and np.all(margin[upper] >= MIN_MARGIN))
-
-
-def _too_close(scene: Scene) -> list[str]:
-    if len(scene.objects) < 2:
-        return []
-    gap, margin = pair_clearances(scene)
-    pairs = [(i, j) for i in range(len(scene.objects)) for j in range(i)]
-    found = [f"objects {j} and {i}: gap {gap[i, j]:.3f}, at least {MIN_GAP} needed"
-             for i, j in pairs if gap[i, j] < MIN_GAP]  # fmt: skip
-    return found + [f"objects {j} and {i}: margin {margin[i, j]:.3f} along a direction, at least {MIN_MARGIN} needed"
-                    for i, j in pairs if margin[i, j] < MIN_MARGIN]  # fmt: skip

@@ -51,7 +51,7 @@ def clustered_share(hits: Sequence[int], sizes: Sequence[int], level: float = 0.
     return Proportion(sum(hits), sum(sizes), interval)
 
 
-def share_of_alike(examples: Iterable[tuple[Hashable, bool]], level: float = 0.95) -> Proportion:
+def share_of_alike(examples: Iterable[tuple[Hashable, bool]]) -> Proportion:
     """The share of True among examples (cluster, whether it is), of which those of one cluster are alike.
 
     >>> share_of_alike([("first start", True), ("first start", True), ("second start", False)]).count
@@ -60,13 +60,11 @@ def share_of_alike(examples: Iterable[tuple[Hashable, bool]], level: float = 0.9
     groups: dict[Hashable, list[bool]] = {}
     for cluster, is_it in examples:
         groups.setdefault(cluster, []).append(is_it)
-    return clustered_share(list(map(sum, groups.values())), list(map(len, groups.values())), level)
+    return clustered_share(list(map(sum, groups.values())), list(map(len, groups.values())))
 
 
-def clustered_difference(
-    differences: Sequence[float], clusters: Sequence[int], level: float = 0.95
-) -> Interval:
-    """The interval of the mean of differences in [-1, 1], one for each example, examples of one cluster being alike.
+def clustered_difference(differences: Sequence[float], clusters: Sequence[int]) -> Interval:
+    """The 95% interval of the mean of differences in [-1, 1], one an example, examples of one cluster being alike.
 
     Student's t with the variance and the degrees of freedom of `_between`. It is -1 to 1 for fewer than two clusters.
     """
@@ -82,7 +80,7 @@ def clustered_difference(
     mean = float(d.mean())
     sums = np.bincount(of, weights=d - mean)
     variance, freedom = _between(sums.astype(float), np.bincount(of).astype(float))
-    half = float(t.ppf(0.5 + level / 2.0, freedom)) * float(np.sqrt(variance))
+    half = float(t.ppf(0.975, freedom)) * float(np.sqrt(variance))
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
 
 

@@ -61,13 +61,3 @@ def level_of_chosen(chosen: int, of: int, level: float = 0.95) -> float:
     0.99
     """
     return 1.0 - (1.0 - level) * min(chosen, of) / of if chosen else level
-
-
-def groups_needed(share: float, prior_share: float, rows: int, rate: float = 0.05, most: int = 10_000) -> int:
-    """The number of groups from which on a share stands out, as the only one of m rows, from a known prior share."""
-    from scipy.stats import binom
-
-    sizes = np.arange(1, most + 1)
-    tails = binom.sf(np.ceil(share * sizes - 1e-9) - 1, sizes, prior_share)
-    too_few = np.flatnonzero(tails > rate / rows)
-    return int(too_few[-1]) + 2 if too_few.size else 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -24,7 +23,6 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 PIXELS_VERSION = 2  # increase whenever a change of this package's code changes pixels
-log = logging.getLogger(__name__)
 MAX_PROCESSES = 4  # by default: each holds about 400 MB
 LARGEST_FARM, MAX_THREADS = 256, 1024  # limits on one renderer's processes, and on the threads of each
 

@@ -33,10 +33,9 @@ MAX_GROWTH = 0.5  # of the size at that time
 
 @dataclass(frozen=True, slots=True)
 class RenderStats:
-    """A picture's cost: its CPU seconds over all threads, its process's total so far, resident bytes, attempts."""
+    """A picture's cost: its CPU seconds over all threads, resident bytes, attempts."""
 
     cpu_s: float
-    process_cpu_s: float
     rss_bytes: int
     attempts: int
 
@@ -191,8 +190,7 @@ class Worker:
 
 
 def _stats(header: Header, attempts: int) -> RenderStats:
-    cpu_s, process_cpu_s = finite(header["cpu_s"], "cpu_s"), finite(header["process_cpu_s"], "process_cpu_s")
-    return RenderStats(cpu_s, process_cpu_s, whole(header["rss"], "rss"), attempts)
+    return RenderStats(finite(header["cpu_s"], "cpu_s"), whole(header["rss"], "rss"), attempts)
 
 
 def sweep_folders() -> None:

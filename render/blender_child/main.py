@@ -24,7 +24,7 @@ from itertools import count
 from pathlib import Path
 
 from trex.render.blender.settings import TEMPORARY
-from trex.render.blender.wire import Closed, Header, read_frame, write_frame
+from trex.render.blender.wire import Closed, read_frame, write_frame
 
 
 def main() -> None:
@@ -68,12 +68,7 @@ def serve(read_fd: int, write_fd: int) -> None:
             header, parts = {"failed": traceback.format_exc(limit=-4)}, ()
         if number % EVERY == 0:
             give_back_free_memory()
-        write_frame(write_fd, header | _usage(), *parts)
-
-
-def _usage() -> Header:
-    """CPU seconds of all threads since the process started, and its resident bytes."""
-    return {"process_cpu_s": time.process_time(), "rss": _resident_bytes()}
+        write_frame(write_fd, header | {"rss": _resident_bytes()}, *parts)
 
 
 def _resident_bytes() -> int:

@@ -23,7 +23,7 @@ from PIL import Image, UnidentifiedImageError
 
 from trex.artifacts.archives import DAMAGE_ERRORS, check_inflation, open_zip, unpack_member
 from trex.foundation.errors import InputError
-from trex.foundation.files import DATA_LIMIT, MIB, read_bytes
+from trex.foundation.files import MIB, read_bytes
 from trex.foundation.json_fields import short
 
 SIDE_PX = 32
@@ -145,7 +145,7 @@ class Row(NamedTuple):
 
 def read_training(path: Path) -> Frames:
     """The training frames of an archive; InputError for any fault in it."""
-    with open_zip(path, limit=DATA_LIMIT) as archive:
+    with open_zip(path) as archive:
         _check_names(path, archive)
         tables = sorted(name for name in archive.namelist() if TABLE.fullmatch(PurePosixPath(name).name))
         rows = [row for table in tables for row in _rows(path, archive, table, TRAINING_NAME)]
@@ -156,13 +156,13 @@ def read_training(path: Path) -> Frames:
 
 def read_test(pictures: Path, table: Path) -> Frames:
     """The test frames: pictures of one archive, classes from the table in the other; InputError for any fault."""
-    with open_zip(table, limit=DATA_LIMIT) as archive:
+    with open_zip(table) as archive:
         _check_names(table, archive)
         names = [name for name in archive.namelist() if TABLE.fullmatch(PurePosixPath(name).name)]
         if len(names) != 1:
             raise InputError(f"{table} holds {len(names)} tables GT-*.csv instead of 1; {FIX}")
         rows = list(_rows(table, archive, names[0], TEST_NAME))
-    with open_zip(pictures, limit=DATA_LIMIT) as archive:
+    with open_zip(pictures) as archive:
         _check_names(pictures, archive)
         places = {PurePosixPath(name).name: name for name in archive.namelist() if name.endswith(".ppm")}
         found = [row._replace(member=places.get(PurePosixPath(row.member).name, row.member)) for row in rows]

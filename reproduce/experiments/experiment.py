@@ -17,19 +17,21 @@ from trex.foundation.errors import InputError
 from trex.inference.rng import stream
 from trex.inference.statistics.importance import effective_size, normalized_weights, resample
 from trex.inference.types import Draw, Floats
-from trex.query.schema import Query
+from trex.query.schema import Query, RenderSection
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import is_run, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.place import RUNS
+from trex.runs.record import BANK, CALIBRATION, Record
 from trex.runs.trust import trusted_plan
-from trex.search.cost import cpu_s_of
 from trex.search.progress import Watcher
 from trex.search.render_speed import has_known_cost
 from trex.search.results import Results, read_results
 from trex.trials.baseline.baseline import Baseline
+from trex.worlds.costs import CPU_S
 from trex.worlds.latents import Latent, identity
+from trex.worlds.looks import ladder
 
 EXPERIMENTS = RUNS / "experiments"
 HARDER = "-harder"  # suffix of the folder of a cell that was searched again
@@ -240,3 +242,23 @@ def _probs(manifest: Manifest, draws: Sequence[Draw[Latent]]) -> Floats:
     named = [labels.index(answer) for answer in manifest.query.answer] or list(range(len(labels)))
     rows = [np.exp(draw.state.log_probs[named]) for draw in draws]
     return np.array(rows) if rows else np.zeros((0, len(named)))
+
+
+def cpu_s_of(records: Sequence[Record], query: Query) -> float:
+    """CPU seconds that the pictures of these records cost.
+
+    Only for queries whose cost is documented (`render_speed.has_known_cost`).
+    The look that leads the chains is the last one that the calibration tried. A picture that came from a bank or a
+    cache counts as if it had been rendered.
+    """
+    looks, render = ladder(query.render), query.render
+    rank = max((record.rank for record in records if record.phase == CALIBRATION), default=0)
+    return sum(_cost(record, looks, rank, render) for record in records)
+
+
+def _cost(record: Record, looks: Sequence[str], lead: int, render: RenderSection) -> float:
+    if record.phase in (BANK, CALIBRATION):
+        return CPU_S[looks[record.rank]]
+    total = record.pictures(render) * CPU_S[render.preset]
+    inner = record.inner_pictures
+    return total + (inner * CPU_S[looks[lead]] if inner else 0.0)

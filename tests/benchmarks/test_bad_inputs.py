@@ -37,7 +37,7 @@ def test_every_bad_input_ends_in_one_clear_line() -> None:
 
 def test_the_verdict_knows_a_traceback_a_hang_and_silence() -> None:
     sys.path.insert(0, str(ROOT))
-    from benchmarks.bad_inputs.verdict import Ending, unclear
+    from benchmarks.bad_inputs.runner import Ending, unclear
 
     def verdict(code: int | None, err: str, *, is_accepted: bool = False) -> str:
         return unclear(Ending(code, "", err), is_accepted=is_accepted)

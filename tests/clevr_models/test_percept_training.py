@@ -13,6 +13,7 @@ from PIL import Image
 
 from tests.clevr_models.percept_worlds import chain
 from trex.artifacts.card import read_card
+from trex.artifacts.precision import half_precision
 from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept import train as train_percept
 from trex.clevr_models.percept.calibrate import match
@@ -188,3 +189,14 @@ def test_wilson_interval_and_question_types() -> None:
     assert Share(0, 0).interval() == (0.0, 1.0)
     assert question_type(chain("scene", "count")) == "count"
     assert question_type(chain("scene", "unique", "query_size")) == "query_size"
+
+
+@pytest.mark.parametrize(("has_bfloat16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_a_processor_that_only_emulates_bfloat16_computes_in_float32(
+    has_bfloat16: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: has_bfloat16)
+    layer = torch.nn.Linear(2, 2)
+    with half_precision("cpu"):
+        assert layer(torch.zeros(1, 2)).dtype == dtype
+    assert layer.weight.dtype == torch.float32

@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from tests.running.command_line import trex
-from tests.running.queries import read_query
-from tests.running.runs import QUERY, run
+from tests.running.runs import QUERY, read_query, run
 from trex.artifacts.archives import check_inflation, open_zip
 from trex.artifacts.weights import read_checkpoint
 from trex.blender_assets.mesh import read_obj

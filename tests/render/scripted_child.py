@@ -58,7 +58,7 @@ def act(word: str, request: dict[str, object], size: list[int], write_fd: int) -
     scene = request["scene"]
     assert isinstance(scene, dict)
     payload = bytes([len(scene["objects"])]) * (size[0] * size[1] * 4)
-    header = {"request": request["request"], "size": size, "cpu_s": 0.5, "process_cpu_s": 1.0, "rss": 1 << 20}
+    header = {"request": request["request"], "size": size, "cpu_s": 0.5, "rss": 1 << 20}
     if word == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if word == "segfault":

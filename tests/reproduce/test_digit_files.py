@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from reproduce.datasets.domains import load_domain
+from reproduce.datasets.domains import load_domain, usps
 from reproduce.datasets.mat_file import read_mat
 from reproduce.datasets.svhn import svhn
-from reproduce.datasets.usps import usps
 from trex.foundation.errors import InputError
 from trex.mnist_models.datasets import load_data
 

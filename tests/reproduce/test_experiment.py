@@ -1,30 +1,37 @@
-"""Experiments: cells of one query, published values beside ours, gone on with where they were stopped."""
+"""Experiments: cells of one query, published values beside ours, resumed where they were stopped; their cost."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 from reproduce.experiments import experiment as carrying_out
-from reproduce.experiments.experiment import LEAST, Outcome, level_set, run_experiment
+from reproduce.experiments.experiment import LEAST, Outcome, cpu_s_of, level_set, run_experiment
 from reproduce.experiments.experiment_file import QUERIES, cells, experiment_path, read_experiment
 from reproduce.experiments.page import PAGE, TABLE, page_html, write_page
 from reproduce.experiments.table import markdown, rows
 from tests.reproduce.command_line import reproduce
-from tests.running.queries import read_query
-from tests.running.runs import write_query
+from tests.running.runs import QUERY, read_query, write_query
 from trex.foundation.errors import InputError
 from trex.inference.statistics.how_often import how_often
 from trex.inference.statistics.importance import effective_size, normalized_weights
 from trex.inference.statistics.two_phase import Selection
 from trex.inference.targets import high_confidence
 from trex.inference.types import Draw, State
+from trex.query.schema import Query
+from trex.query.toml_file import parse_query
+from trex.runs.record import BANK, CALIBRATION, CHAIN, FRESH, PRIOR, Record
 from trex.search.progress import Silent
+from trex.search.render_speed import has_known_cost
 from trex.search.sampling.prior_sample import PriorSample
+from trex.worlds.costs import CPU_S
 from trex.worlds.latents import Latent
+from trex.worlds.looks import LADDER
 
 EXPERIMENT = """
 title = "Counts of red things"
@@ -283,3 +290,48 @@ def test_the_ending_says_what_the_values_are_worth(outcome: Outcome, folder: Pat
     (row,), (result,) = rows(searched), searched.results
     worst = max(d.r_hat for d in result.results.conclusion.diagnoses if d.is_informative)
     assert row.ending == f"{result.results.ending}, R-hat {worst:.2f}" and not result.is_weighted
+
+
+def query(*overrides: str) -> Query:
+    return parse_query(QUERY, "test", ["render.preset=reference", *overrides])
+
+
+def record(
+    phase: str,
+    rank: int = 0,
+    log_probs: tuple[float, ...] = (-0.1,),
+    figures: Mapping[str, float] = MappingProxyType({}),
+) -> Record:
+    return Record(phase, -1, 0, (0.0,), True, 0.0, 0.0, 0.0, log_probs, (), figures=figures, rank=rank)
+
+
+def test_a_picture_costs_what_its_look_does() -> None:
+    assert cpu_s_of([record(BANK)], query()) == CPU_S[LADDER[0]]
+    assert cpu_s_of([record(BANK, 2)], query()) == CPU_S[LADDER[2]]  # the bank scored anew by another look
+    assert cpu_s_of([record(CALIBRATION, 1)], query()) == CPU_S[LADDER[1]]
+    assert cpu_s_of([record(PRIOR)], query()) == CPU_S["reference"]
+
+
+def test_every_noise_draw_costs_a_picture() -> None:
+    noisy = query("render.noise=3", "render.fresh=2")
+    assert cpu_s_of([record(PRIOR)], noisy) == pytest.approx(3 * CPU_S["reference"])
+    assert cpu_s_of([record(FRESH)], noisy) == pytest.approx(2 * CPU_S["reference"])
+
+
+def test_cheap_steps_cost_at_the_look_that_leads() -> None:
+    step = record(CHAIN, figures={"inner_renders": 8.0})
+    led = [record(CALIBRATION, 0), record(CALIBRATION, 1), step]
+    planted = 8 * CPU_S[LADDER[0]]  # at the cheapest look, though the second one leads
+    dear = CPU_S[LADDER[0]] + CPU_S[LADDER[1]] + CPU_S["reference"]
+    assert cpu_s_of(led, query()) == pytest.approx(dear + 8 * CPU_S[LADDER[1]])
+    assert cpu_s_of(led, query()) != pytest.approx(dear + planted)
+
+
+def test_what_was_not_rendered_costs_nothing() -> None:
+    assert cpu_s_of([record(CHAIN, 0, log_probs=())], query()) == 0
+    assert cpu_s_of([record(CHAIN, 0, figures={"resampled": 1.0})], query()) == 0
+
+
+def test_only_documented_looks_of_clevr_have_a_cost() -> None:
+    assert has_known_cost(query())
+    assert not has_known_cost(query("render.preset=fake"))

@@ -14,13 +14,15 @@ from scipy import linalg
 from torch import Tensor, nn
 
 from reproduce.fid import inception
-from reproduce.fid.distance import Moments, frechet_distance, moments
 from reproduce.fid.features import (
     FidFeatures,
+    Moments,
     classifier_features,
     decoder_fid,
+    frechet_distance,
     load_fid_features,
     measure,
+    moments,
 )
 from reproduce.fid.inception import InceptionFeatures, MixedBlock, load_inception
 from tests.reproduce.command_line import reproduce, reproduced

@@ -13,15 +13,14 @@ from PIL import Image
 
 from reproduce.parity import assets, parity
 from reproduce.parity.assets import NEEDED_SSIM, AssetComparison, compare_scenes, summarize
-from reproduce.parity.page import write_page, write_table
-from reproduce.parity.parity import read_questions, write_parity_page
+from reproduce.parity.parity import read_questions, write_page, write_parity_page, write_table
 from reproduce.parity.published_assets import convert_published
 from reproduce.parity.scores import PictureAnswers, compare_answers, make_pair
 from tests.cases.datasets.test_folders import LOSSY
 from tests.references.official_clevr import data_file
 from tests.worlds.clevr_folders import official
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion, OfficialPicture, read_official
-from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture

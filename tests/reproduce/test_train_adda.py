@@ -13,7 +13,7 @@ import torch
 from reproduce.adaptation.options import AdaptationPlan
 from reproduce.adaptation.train import Pair, read_lenet, train_pair
 from reproduce.datasets import typeset
-from reproduce.datasets.optdigits import optdigits
+from reproduce.datasets.domains import optdigits
 from tests.reproduce.command_line import reproduce, reproduced
 from tests.running.command_line import refused
 from tests.worlds.mnist_worlds import N_TRAIN, idx_bytes, write_data

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from reproduce.datasets import typeset as typeset_module
-from reproduce.datasets.optdigits import optdigits
+from reproduce.datasets.domains import optdigits
 from reproduce.datasets.typeset import FACES, FAMILIES, Recipe, face_path, font, make, typeset
 from trex.foundation.errors import InputError
 

@@ -1,4 +1,4 @@
-"""Runs folders with a queue in them, for the tests of what looks at it."""
+"""Runs folders with a queue in them, for the tests of how entries change and of what looks at them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tests.running.command_line import trex_done
 from tests.running.runs import go_on, write_query
 from trex.farm.queue import queue
 from trex.farm.queue.entry import Entry
+from trex.farm.queue.queue_file import transaction
 from trex.farm.queue.queued_folder import open_queued, read_queued
 from trex.farm.status import FarmStatus, RunStatus, WorkerStatus, write_farm_status, write_run_status
 from trex.finding.find import manifest_of
@@ -56,3 +57,21 @@ def line_of(text: str, part: str) -> str:
     """The one line that holds this."""
     (line,) = (line for line in text.splitlines() if part in line)
     return line
+
+
+def waiting(number: int, priority: int = 0, added: float = 0.0) -> Entry:
+    """An entry that was just queued."""
+    return Entry(
+        id=f"{number:016x}", folder=f"q-{number:016x}", source="q.toml", question="?", state="queued",
+        priority=priority, attempts=0, added=added, place=number, began=None, ended=None, owner=None,
+        expires=None, why="",
+    )  # fmt: skip
+
+
+def filled(runs: Path, *new: Entry) -> Path:
+    """A queue with these entries and their folders."""
+    for entry in new:
+        (runs / entry.folder).mkdir(parents=True)
+    with transaction(runs) as db:
+        queue.insert(db, new)
+    return runs

@@ -15,6 +15,8 @@ from trex.finding import conclude
 from trex.finding.conclude import Outcome
 from trex.finding.find import find_query, resume
 from trex.finding.source import query_file
+from trex.query.schema import Query
+from trex.query.toml_file import parse_query, read_text
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.checked_lines import chained
@@ -157,3 +159,8 @@ def rendered_scenes(monkeypatch: pytest.MonkeyPatch, most: int | None = None) ->
 
     monkeypatch.setattr(FakeRenderer, "render", render)
     return scenes
+
+
+def read_query(path: Path, overrides: Sequence[str] = ()) -> Query:
+    """The query in a TOML file, with `key=value` overrides (dotted keys, TOML values)."""
+    return parse_query(read_text(path), str(path), overrides)

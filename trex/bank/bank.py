@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -27,7 +26,6 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_id
 from trex.worlds.world import Plan, open_renderer
 
-log = logging.getLogger(__name__)
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
 
 

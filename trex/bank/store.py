@@ -6,6 +6,8 @@ import errno
 import fcntl
 import logging
 import os
+import struct
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +26,6 @@ from trex.bank.disk import (
     prune_banks,
     stored_banks,
 )
-from trex.bank.lock_holders import is_suspended, lock_holder, named
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import DiskFullError
 from trex.foundation.locked_folder import closed_on_error, is_busy
@@ -36,6 +37,8 @@ POLL_S = 0.2
 DELETED_S = 120.0  # for longer, nobody deletes a bank
 REPORTED_S = 10.0  # a program that waits longer says for whom
 PATIENCE_S = 120.0  # for a program that makes no progress with its batch
+# Linux, fcntl(2), struct flock: type, whence, start, length, process id; others order them otherwise.
+FLOCK = struct.Struct("hhqqi4x")
 
 
 class BankBound:
@@ -194,3 +197,28 @@ class Batches:
         """Unlock a batch."""
         with suppress(OSError):
             fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, batch)
+
+
+def lock_holder(file: int, byte: int) -> int:
+    """The id of the process that has locked a byte of an open file; 0 if none has, or the system does not say."""
+    if sys.platform != "linux":
+        return 0
+    data = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    with suppress(OSError):
+        kind, _, _, _, pid = FLOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, data))
+        return max(int(pid), 0) if kind != fcntl.F_UNLCK else 0
+    return 0
+
+
+def is_suspended(pid: int) -> bool:
+    """Whether a process on this machine is stopped, as by Ctrl-Z or a debugger; False if it is not known."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[:1] in (["T"], ["t"])  # proc_pid_stat(5)
+
+
+def named(pid: int) -> str:
+    """A process in words."""
+    return f"process {pid}" if pid else "another process"

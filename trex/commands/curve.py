@@ -61,7 +61,7 @@ class CurveMade:
         }
 
     def __str__(self) -> str:
-        from trex.curves.tables import text
+        from trex.curves.shown import text
 
         return f"{text(self.curve)}\nreport: {self.report}"
 

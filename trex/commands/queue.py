@@ -240,12 +240,12 @@ def clean(
     runs: Runs = RUNS,
 ) -> Printed:
     """Remove finished and cancelled entries from the queue; their run folders stay without --delete-runs."""
-    from trex.farm.queue import clean as queue_clean
     from trex.farm.queue.entry import State
+    from trex.farm.queue.queue import clean as clean_queue
 
     check_runs(runs)
     states: list[State] = ["done", "cancelled", "failed"] if failed else ["done", "cancelled"]
-    removed, not_deleted = queue_clean.clean(runs, states, delete_runs=delete_runs)
+    removed, not_deleted = clean_queue(runs, states, delete_runs=delete_runs)
     for reason in not_deleted:
         note(f"not deleted: {reason}")
     return _changed("removed from the queue", runs, removed)

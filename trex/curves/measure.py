@@ -1,4 +1,4 @@
-"""Makes a dose curve: changes the scenes, renders and scores them, and keeps the answers in the run's folder."""
+"""Makes a dose curve: changes the misread object of each hit, renders, scores, and keeps the answers in the run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from trex.curves.curve import Curve, CurveScene, Point
 from trex.curves.doses import SEED, quantity_named
-from trex.curves.misread import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.shown import ShownCurve
 from trex.curves.stored import read_curve, write_curve
 from trex.curves.subject import Dosed, Subject
-from trex.explain.run_families import explained_results
+from trex.explain.run_families import explained_results, misread_object
 from trex.explain.scene_scores import SceneScores, open_scores
+from trex.explain.stored import read_explanations
+from trex.explain.traces import read_traces
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted
@@ -182,3 +183,41 @@ def _point(scores: SceneScores, dosed: Dosed, wanted: Curve, scored: Sequence[Sc
         truth=truth,
         is_valid=is_valid(dosed.scene, plan.vocabulary),
     )
+
+
+def misread_objects(
+    folder: RunFolder, hits: Sequence[Hit], options: CurveOptions
+) -> list[tuple[Hit, Subject]]:
+    """The hits whose misread object is known, with its index; InputError if none is, or if a given one is not there.
+
+    Without given indices, it is what the run's traces tell, else the object responsible by its explanations.
+    """
+    if options.object:
+        indices = _given(hits, options)
+    else:
+        traces, explained = read_traces(folder), read_explanations(folder)
+        indices = [misread_object(hit, traces, explained) for hit in hits]
+    found = [
+        (hit, Subject(hit.record.scene, index))
+        for hit, index in zip(hits, indices, strict=False)
+        if index is not None
+    ]
+    if not found:
+        raise InputError(
+            f"no misread object of the hits of {folder.path} is known; trex explain {folder.path} finds the objects "
+            f"responsible, or name the object of each hit with {options.written('object')}"
+        )
+    return found
+
+
+def _given(hits: Sequence[Hit], options: CurveOptions) -> list[int | None]:
+    """The indices that the user gave, one for each hit from the first on."""
+    if len(options.object) > len(hits):
+        times = f"{options.written('object')} was given {len(options.object)} times"
+        raise InputError(f"{times} for {counted(len(hits), 'hit')}; give it once for each")
+    for hit, index in zip(hits, options.object, strict=False):
+        last = len(hit.record.scene.objects) - 1
+        if not 0 <= index <= last:
+            has = f"the hit of {hit.origin} has objects 0 to {last}"
+            raise InputError(f"{options.written('object')} {index}: {has}")
+    return list(options.object)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.inputs import ASPECT
-from trex.datasets.tally import Tally, loss_remark
+from trex.datasets.examples import Tally, loss_remark
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.files import shown
 from trex.foundation.images import read_picture

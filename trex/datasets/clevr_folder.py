@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, read_pixels, split_of
-from trex.datasets.examples import Example, Problem
-from trex.datasets.tally import Tally
+from trex.datasets.examples import Example, Problem, Tally
 from trex.foundation.errors import InputError
 from trex.scenes.clevr_format.camera_fit import coordinates
 from trex.scenes.clevr_format.scene_json import NUISANCES, from_clevr

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from trex.datasets.clevr_files import QUESTIONS, SCENES, ClevrFiles, open_files, planned, split_of
+from trex.datasets.examples import Remark, Tally
 from trex.datasets.official_scenes import AskedQuestion, phrase_questions
-from trex.datasets.tally import Remark, Tally
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import field, short, text
 from trex.scenes.clevr_format.scene_json import from_clevr

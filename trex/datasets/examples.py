@@ -1,4 +1,7 @@
-"""The input of a baseline: pictures and what is known about them, from any source."""
+"""The input of a baseline: pictures and what is known about them, from any source.
+
+What applies to several files or records of a data set is counted with the first of each, so that it is told once.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +60,51 @@ class Examples(Protocol):
     def __iter__(self) -> Iterator[Example]:
         """Yield one example at a time: a test set need not fit into memory."""
         ...
+
+
+class Remark(NamedTuple):
+    """What is told after a number: "picture has ..." of one, "pictures have ..." of several."""
+
+    one: str
+    many: str
+
+
+def loss_remark(loss: str) -> Remark:
+    """What is told of pictures with this loss (`trex.foundation.images`)."""
+    return Remark(f"picture has {loss}", f"pictures have {loss}")
+
+
+class Tally:
+    """How often each remark applies, and where first."""
+
+    def __init__(self) -> None:
+        self._first: dict[Remark, str] = {}
+        self._counts: dict[Remark, int] = {}
+
+    def add(self, remark: Remark, where: str) -> None:
+        """Count a remark about this file or record."""
+        self._first.setdefault(remark, where)
+        self._counts[remark] = self._counts.get(remark, 0) + 1
+
+    def count(self, *remarks: Remark) -> int:
+        """How often these apply."""
+        return sum(self._counts.get(remark, 0) for remark in remarks)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """A problem for each remark, at the first file or record."""
+        return tuple(
+            Problem(self._first[remark], _sentence(remark, number)) for remark, number in self._counts.items()
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """A sentence for each remark: "12 questions have ...; the first: FILE: question 3"."""
+        return tuple(
+            f"{_sentence(remark, number)}; the first: {self._first[remark]}"
+            for remark, number in self._counts.items()
+        )
+
+
+def _sentence(remark: Remark, number: int) -> str:
+    return f"{number:,} {remark.one if number == 1 else remark.many}"

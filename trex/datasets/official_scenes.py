@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.datasets.clevr_files import LAYOUT, SCENES, ClevrEntry, ClevrFiles, open_files, read_pixels
-from trex.datasets.tally import Tally
+from trex.datasets.examples import Tally
 from trex.foundation.errors import InputError
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX
 from trex.scenes.clevr_format.camera_fit import CameraFit, from_clevr_fitted

@@ -8,8 +8,7 @@ from trex.clevr_models.catalog import load_model
 from trex.clevr_models.fetch import list_models
 from trex.clevr_models.iep.fetch import list_iep
 from trex.doctor.finding import Finding, State
-from trex.doctor.machine import machine_findings
-from trex.doctor.packages import package_findings
+from trex.doctor.machine import machine_findings, package_findings
 from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import TrexError
 from trex.mnist_models.load import EXTRA, left_out

@@ -13,8 +13,8 @@ import numpy as np
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import OfficialPicture, read_official
-from trex.datasets.tally import Tally
 from trex.explain.compared import Compared, compared, compared_words, is_right
 from trex.explain.view import Shot, outlined
 from trex.explain.words import Before, Removed, blame_sentence

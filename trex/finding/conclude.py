@@ -11,6 +11,7 @@ from pathlib import Path
 from trex.explain.run_families import explained_results
 from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
+from trex.families.family import Family
 from trex.report.context import goal, model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
@@ -23,9 +24,8 @@ from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
 from trex.search.judging.headline import family_sentences, headline, how_often_words
 from trex.search.results import Results
-from trex.search.results_json import to_json
 from trex.trials.holds import holds_of
-from trex.worlds.latents import SCENES, Latent
+from trex.worlds.latents import SCENES, Latent, to_fields
 from trex.worlds.world import World
 
 SHOWN = 10  # hits that are printed
@@ -121,3 +121,59 @@ def _write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str,
     info = {"split": "found", "question": folder.manifest.facts.question}
     write_scenes(folder.path / SCENES_FILE, scenes, info)
     return {SCENES_FILE: "as CLEVR scenes"}
+
+
+def to_json(results: Results, first: Mapping[str, object]) -> str:
+    """The results as JSON, after `first`, values under keys of their own."""
+    how = results.how_often
+    data: Mapping[str, object] = {
+        **first,
+        "ending": results.ending,
+        "sentences": [*results.conclusion.sentences, *filter(None, [results.control]), *results.remarks],
+        "how_often": {
+            "prior_draws": how.n, "hits": how.hits, "rate": how.rate.point, "interval_95": list(how.rate_interval),
+            "says": how.rate.figure, "mass": how.mass.value if how.says_mass else None, "is_common": how.is_common,
+        },
+        "renders": results.renders,
+        "cheap_renders": results.cheap,
+        "best_confidence": results.conclusion.best,
+        "proposals": results.proposals,
+        "invalid": results.invalid,
+        "accepted": results.accepted,
+        "families": results.families.count,
+        "family_list": [_family_json(results, family) for family in results.families.known],
+        "sources": results.families.source_count,
+        "found": [_scene_json(results, place) for place in range(len(results.found))],
+        "fragile": [_hit_json(hit) for hit in results.fragile],
+    }  # fmt: skip
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _family_json(results: Results, family: Family) -> Mapping[str, object]:
+    rate = family.rate
+    return {
+        "family": family.number, "words": family.words, "evidence": family.evidence, "scenes": family.size,
+        "starts": family.clusters, "what": family.symptom.what, "became": family.became,
+        "conditions": [condition.key for condition in family.pattern.conditions],
+        "confirmed": family.is_established,
+        "share_of_hits": family.size / len(results.found), "representative": family.representative,
+        "rate": rate.point if rate else None, "interval_95": list(rate.interval) if rate else None,
+    }  # fmt: skip
+
+
+def _scene_json(results: Results, place: int) -> Mapping[str, object]:
+    family, source = results.families.numbers[place], results.families.sources[place]
+    return {"family": family, "source": source, **_hit_json(results.found[place])}
+
+
+def _hit_json(found: Hit) -> Mapping[str, object]:
+    record, noise = found.record, found.noise
+    return {
+        "phase": record.phase, "chain": record.chain, "index": record.index,
+        "true_answer": found.truth, "model_answer": found.answer, "confidence": found.confidence,
+        "mean_confidence": found.mean_confidence,
+        "noise_draws": {"of": noise.n, "stay": noise.stay} if noise else None,
+        "probabilities": {answer: p for answer, p in found.answers if p >= 1e-4},
+        "picture": f"pictures/{record.picture}.png" if record.picture else "",
+        **to_fields(record.z),
+    }  # fmt: skip

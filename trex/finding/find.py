@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.examine import After, examined
-from trex.finding.growing import GrowingPage
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.query.schema import ProgramStep
 from trex.query.target import given_target
+from trex.report.report import write_report
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run
 from trex.runs.journal import Journal
 from trex.runs.manifest import Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
 from trex.runs.own_code import own_codes
+from trex.runs.record import PRIOR
 from trex.runs.sessions import session
 from trex.runs.trust import record_made_here
 from trex.search.engine import Engine, InProcess
 from trex.search.lost_pictures import restore_pictures
-from trex.search.progress import Watcher
+from trex.search.progress import Status, Watcher
 from trex.search.render_speed import measured
+from trex.search.results import read_results
 from trex.search.search import Search
 from trex.worlds.costs import device_of, resolved_spread
 from trex.worlds.fingerprint import weights_fingerprint
@@ -36,6 +39,8 @@ from trex.worlds.registry import is_shipped
 from trex.worlds.world import OpenWorld, Plan
 
 OnBegin = Callable[[Path], None]
+FIRST_S = 10.0  # a search that is over by then has its whole page at once
+SHARE = 0.05  # of the time that writing may take
 
 
 def _has_run_of(run_dir: Path, plan: Plan) -> bool:
@@ -153,3 +158,35 @@ def _world_facts(plan: Plan) -> WorldFacts | None:
     return WorldFacts(
         one=kind.noun.one, many=kind.noun.many, scope=kind.scope(plan.query), has_scenes=kind.form is SCENES
     )
+
+
+class GrowingPage:
+    """Follows a search for another watcher, and writes the run's page when the number of finds has changed.
+
+    No draw depends on it: it reads what is on the disk.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        journal: Journal,
+        inner: Watcher,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder, self._journal, self._inner, self._clock = folder, journal, inner, clock
+        self._shown, self._next = 0, clock() + FIRST_S
+
+    def update(self, status: Status) -> None:
+        """Tell the other watcher, then write the page if it is time."""
+        self._inner.update(status)
+        began = self._clock()
+        if status.found == self._shown or began < self._next or not self._journal.of(PRIOR):
+            return
+        results = read_results(self._folder.manifest, self._journal.records)
+        write_report(self._folder, results, {}, reloads=True)
+        ended = self._clock()
+        self._shown, self._next = status.found, ended + (ended - began) / SHARE
+
+    def note(self, words: str) -> None:
+        """Tell the other watcher."""
+        self._inner.note(words)

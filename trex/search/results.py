@@ -21,8 +21,7 @@ from trex.runs.replay import chain_draws
 from trex.search.hit import Hit, nearest_misses, sorted_hits
 from trex.search.hits import Hits
 from trex.search.judging.caveats import no_answer_remarks, renderer_checks, spread_remarks
-from trex.search.judging.endings import corrected, related
-from trex.search.judging.trajectories import diagnosis_of, level_sentences, lines_left
+from trex.search.judging.endings import corrected, diagnosis_of, level_sentences, lines_left, related
 from trex.search.judging.value_families import families_by_value, specs_of_run
 from trex.search.sampling.calibration import LookCalibration
 from trex.search.sampling.decisions import (

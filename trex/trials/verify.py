@@ -19,8 +19,8 @@ from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
 from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, QuestionOptions, read_folder
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion
-from trex.datasets.tally import Tally
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.files import make_folder

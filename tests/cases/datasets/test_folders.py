@@ -33,9 +33,9 @@ from tests.worlds.clevr_folders import (
 from trex.clevr_models.percept.training_data import load_questions
 from trex.datasets.clevr_folder import ClevrFolder
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import read_official
 from trex.datasets.render_files import everything, read_any
-from trex.datasets.tally import Tally
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_picture, decode_png
 from trex.repair.results import compared

@@ -1,6 +1,12 @@
-"""Vocabulary, tokenizer and program strings of the released CLEVR models: every published example, and our executor."""
+"""Vocabulary, tokenizer and program strings of the released CLEVR models: every published example, and our executor.
+
+What judges executor and conversion is written apart from both: it carries prefix programs out on a scene straight
+from their tokens, by sets of objects.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.references.official_clevr import OFFICIAL, data_file, raw
 from tests.references.prefix_programs import from_prefix
-from tests.references.prefix_reference import NoAnswer, prefix_answer
 from tests.references.scene_strategies import random_scene
 from trex.clevr_models.iep.vocabulary import (
     SPECIALS,
@@ -23,10 +28,66 @@ from trex.clevr_models.iep.vocabulary import (
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ProgramStep
 from trex.foundation.errors import InputError
+from trex.scenes.graph import related
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import InvalidProgram, Program, Step, execute
+from trex.scenes.scene import Scene
+
+Value = set[int] | int | bool | str
+
+
+class NoAnswer(Exception):
+    """unique of none or several."""
+
+
+def prefix_answer(text: str, scene: Scene, swapped: bool = False) -> str:
+    """The answer; `swapped` is a planted bug that takes the second argument for the first."""
+    value = _value(iter(text.split()), scene, swapped)
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _value(tokens: Iterator[str], scene: Scene, swapped: bool) -> Value:
+    name, _, word = next(tokens).rstrip("]").partition("[")
+    things, attribute = scene.objects, name.partition("_")[2]
+    if name == "scene":
+        return set(range(len(things)))
+    a = _value(tokens, scene, swapped)
+    match name.partition("_")[0]:
+        case "unique":
+            assert isinstance(a, set)
+            if len(a) != 1:
+                raise NoAnswer
+            return a.pop()
+        case "count":
+            return len(a)  # type: ignore[arg-type]
+        case "exist":
+            return bool(a)
+        case "filter":
+            return {i for i in a if getattr(things[i], attribute) == word}  # type: ignore[union-attr]
+        case "relate":
+            return set(related(scene)[word][a])  # type: ignore[index]
+        case "query":
+            return getattr(things[a], attribute)  # type: ignore[index,no-any-return]
+        case "same":
+            mine = getattr(things[a], attribute)  # type: ignore[index]
+            return {i for i, thing in enumerate(things) if i != a and getattr(thing, attribute) == mine}
+    b = _value(tokens, scene, swapped)
+    a, b = (b, a) if swapped else (a, b)
+    match name.partition("_")[0]:
+        case "equal":
+            return a == b
+        case "less":
+            return a < b  # type: ignore[operator]
+        case "greater":
+            return a > b  # type: ignore[operator]
+        case "union":
+            return a | b  # type: ignore[operator]
+        case "intersect":
+            return a & b  # type: ignore[operator]
+    raise AssertionError(name)
+
 
 VOCABULARY = IepVocabulary()
 # "Does the small sphere have the same color as the cube left of the gray cube?" (released README)

@@ -8,34 +8,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.inference.targets.test_targets import EVERY as TARGETS
+from tests.inference.targets.test_targets import LABELS
 from trex.inference.nuts.density import Density, Point, standard_normal
 from trex.inference.targets import (
     GaussianTarget,
     distance_target,
-    graded,
-    high_confidence,
     k_way,
-    probability_vector,
-    threshold,
-    uniform,
 )
 from trex.mnist_models.latent import StandardNormal
 from trex.mnist_models.networks.autoencoders import VaeDecoder
 from trex.mnist_models.networks.classifiers import Classifier
 
 torch.set_num_threads(1)
-LABELS = ("0", "1", "2", "3", "4")
-EVERY = {
-    "high-confidence": high_confidence(LABELS, "1"),
-    "level": high_confidence(LABELS, "1", level=0.7),
-    "threshold": threshold(LABELS, "1", delta=0.2),
-    "ambiguous-pair": k_way(LABELS, ("1", "3")),
-    "k-way": k_way(LABELS, ("1", "3", "4")),
+EVERY: dict[str, GaussianTarget] = {
+    **{str(param.id): param.values[0] for param in TARGETS},
     "k-way-all": k_way(LABELS, LABELS),
-    "uniform": uniform(LABELS),
-    "graded": graded(LABELS, "1", "2", 0.3),
-    "any": probability_vector(LABELS, {"0": 0.1, "1": 0.2, "4": 0.7}),
-    "within": distance_target(high_confidence(LABELS, "1"), 3.0),
     "within-pair": distance_target(k_way(LABELS, ("1", "3")), 3.0),
 }
 STEP = 1e-6

@@ -1,6 +1,6 @@
 """The analytic look shows what is there: masks, shadows, mirrored neighbors. It sees nothing else.
 
-Its contract is in `test_render_contract.py`, and its key in `test_analytic_look.py`.
+Its contract is in `test_render_contract.py`; at the end stand its key and how close it comes to Blender's pictures.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,14 +25,16 @@ from tests.render.analytic.scenes import (
     pixels_of,
     rows_of,
 )
-from tests.worlds.render_worlds import prior_scenes, three_objects
+from tests.worlds.render_worlds import prior_scenes, three_objects, without
 from trex.blender_assets.stage_facts import LAMPS
 from trex.render.analytic import look
-from trex.render.analytic.look import AnalyticRenderer
+from trex.render.analytic.look import AnalyticRenderer, shipped_weights, write_weights
+from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.picture import Picture
 from trex.scenes.properties import RADIUS
 from trex.scenes.scene import Nuisances, Scene, SceneObject, Vec3
 from trex.scenes.visibility import id_map
+from trex.scenes.vocabulary import CLEVR
 
 SIDEWAYS = 1.5  # of a lamp's distance from the middle, so that the ball does not hide its own shadow
 NOISES = (0, 1, 77, (1 << 31) - 1)
@@ -212,3 +215,31 @@ GOLDEN = {
         [111.7, 111.7, 112.4], [127.2, 126.0, 125.2], [108.2, 107.8, 107.7], [143.0, 140.6, 137.2],
     ],
 }  # fmt: skip
+
+
+def test_the_key_names_what_determines_the_pixels() -> None:
+    cards = CLEVR.introduce(replace(CLEVR.card("cylinder"), name="post", plural="posts", nouns=("post",)))
+    keys = {
+        AnalyticRenderer(WIDTH, HEIGHT).key,
+        AnalyticRenderer(120, 80).key,
+        AnalyticRenderer(WIDTH, HEIGHT, weights=shipped_weights() * 1.01).key,
+        AnalyticRenderer(WIDTH, HEIGHT, cards).key,
+    }
+    assert len(keys) == 4 and AnalyticRenderer(WIDTH, HEIGHT, threads=3).key in keys
+
+
+def test_written_weights_say_where_they_come_from(tmp_path: Path) -> None:
+    write_weights(shipped_weights(), tmp_path / "weights.json", "no pictures")
+    assert '"fitted_on": "no pictures"' in (tmp_path / "weights.json").read_text()
+
+
+@pytest.mark.blender
+@pytest.mark.slow
+def test_pictures_are_close_to_those_of_blender() -> None:
+    scenes = [*prior_scenes(4, seed=7), without(three_objects(), 1)]
+    with BlenderRenderer("fast", device="cpu") as renderer:
+        rendered = renderer.render(scenes)
+    made = AnalyticRenderer(WIDTH, HEIGHT).render(scenes)
+    for shaded, true in zip(made, rendered, strict=True):
+        assert np.abs(shaded.pixels.astype(float) - true.pixels).mean() < 2.5
+        assert np.mean(shaded.mask != true.mask) < 0.005

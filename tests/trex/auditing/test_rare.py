@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
+import trex
+from benchmarks.auditing.misreader import Misreader, showing
 from tests.trex.auditing.in_memory import FEW as SWEPT
 from tests.trex.auditing.in_memory import scenes, swept
 from tests.trex.auditing.judging.test_findings import ROW, asked_again
 from tests.trex.auditing.planted_models import small_things_at_the_back_are_missed
 from tests.trex.auditing.test_probe import BACK, SMALL
+from tests.worlds.misreader import misreader
+from tests.worlds.repair_toy import tree
 from trex.auditing.judging.findings import HeldOut, counted_in, findings, holds_words, in_held_out
 from trex.auditing.judging.membership import situations
 from trex.auditing.judging.sought import FEW, Sought, inverse_interval, sought_members
+from trex.auditing.rare import copies
 from trex.auditing.rare import copies as copies_module
 from trex.auditing.rare.choice import chosen_scenes, rare_first
 from trex.auditing.rare.copies import COPIES, ROUND, SCENES, Copies, is_held, unheld
+from trex.auditing.rare.steps import COPIED
 from trex.families.discover import Situation, conditions_of, of_truth
 from trex.families.family import Family
 from trex.families.pattern import Pattern
@@ -263,3 +272,39 @@ def test_draws_that_end_before_there_are_enough_have_the_usual_interval() -> Non
     assert (
         sought.holds(0.9).interval == clopper_pearson(1, 100, 0.9) and sought.holds(0.9).counted == "1 of 100"
     )
+
+
+def red_metal(graph: nx.DiGraph, index: int) -> bool:
+    """A red metal object."""
+    return graph.nodes[index]["color"] == "red" and graph.nodes[index]["material"] == "metal"
+
+
+def carried_out(model: Misreader, folder: Path, out: str) -> None:
+    """An audit with a few scenes, in which the model's fault shows too seldom for a rule."""
+    world = folder / "world.toml"
+    world.write_text("[scene]\nobjects = [3, 4]\n")
+    with showing(model, folder / "cache"):
+        trex.audit(
+            model, world=world, preset="fake", confirm_preset="fake", scenes=12, held_out=12, rare=12,
+            questions=8, tested=1, probed=0, wordings=1, explain=False, bank=folder / "bank", out=folder / out,
+            progress=False,
+        )  # fmt: skip
+
+
+def test_copies_resume_from_every_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bugs: a log of more copies than those of the first round was refused, so that no audit resumed; a choice
+    that came out otherwise, on another processor, gave answers to other scenes than those that were asked about."""
+    monkeypatch.setattr(copies, "POOL", 100)
+    model = misreader(red_metal)
+    carried_out(model, tmp_path, "whole")
+    copied = (tmp_path / "whole" / COPIED).read_bytes().splitlines(keepends=True)
+    assert len(copied) > ROUND, "copies of several rounds"
+    carried_out(model, tmp_path, "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    (tmp_path / "cut" / COPIED).write_bytes(b"".join(copied[: ROUND + 1]))
+    carried_out(model, tmp_path, "cut")
+    assert tree(tmp_path / "cut") == tree(tmp_path / "whole")
+    monkeypatch.setattr(copies, "POOL", 60)
+    (tmp_path / "cut" / COPIED).write_bytes(b"".join(copied[: ROUND + 1]))
+    carried_out(model, tmp_path, "cut")
+    assert tree(tmp_path / "cut") == tree(tmp_path / "whole")

@@ -16,7 +16,7 @@ from tests.running.command_line import refused, trex
 from tests.running.runs import rendered_scenes, run, without_reports
 from trex.curves.curve import Curve
 from trex.curves.doses import SEED
-from trex.curves.misread import misread_objects
+from trex.curves.measure import misread_objects
 from trex.curves.options import CurveOptions
 from trex.curves.shown import ShownCurve
 from trex.curves.stored import CODEC, read_curves

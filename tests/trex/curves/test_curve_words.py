@@ -11,8 +11,7 @@ import pytest
 
 from trex.commands.curve import CurveMade
 from trex.curves.curve import Curve, CurveScene, Event, Point
-from trex.curves.figure import figure
-from trex.curves.tables import dose_table, scene_table
+from trex.curves.shown import dose_table, figure, scene_table
 from trex.foundation.words import between, whole_percent
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.scenes.scene import Nuisances, Scene, SceneObject

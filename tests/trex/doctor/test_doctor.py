@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections import namedtuple
 from importlib import metadata
 from pathlib import Path
@@ -13,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from trex.commands.shell.app import app
+from trex.doctor import preflight
 from trex.doctor.examine import model_findings
 from trex.doctor.finding import Finding, State
-from trex.doctor.machine import machine_findings
-from trex.doctor.packages import package_findings
+from trex.doctor.machine import machine_findings, package_findings
 from trex.doctor.preflight import advice, problems
 from trex.doctor.rendering import rendering_findings, shading_findings
 from trex.foundation.errors import OURS
@@ -147,3 +148,37 @@ def test_where_bpy_is_no_dependency_the_installation_says_what_to_set(
     assert "set TREX_BLENDER" in advice((3, 12))[0] and "set TREX_BLENDER" in advice((3, 14))[0]
     monkeypatch.setenv("TREX_BLENDER", "/usr/bin/blender")
     assert advice((3, 12)) == []
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("user", "line"), [(0, "    apt-get install -y libgl1"), (1000, "    sudo apt-get install")]
+)
+def test_a_root_shell_is_not_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch, user: int, line: str) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(preflight, "missing_packages", lambda version: ["libgl1"])
+    assert any(line in problem for problem in preflight.problems((3, 11)))
+
+
+def made(*words: str) -> str:
+    """What `make` would do."""
+    command = ["make", "-n", "-B", "-C", str(ROOT), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.mark.process
+def test_torch_without_cuda_is_installed_first_if_asked_for_and_pip_shows_its_progress() -> None:
+    lines = [line for line in made("demo", "TORCH=cpu").splitlines() if "pip install" in line]
+    assert "download.pytorch.org/whl/cpu" in lines[0]
+    assert lines[1].endswith("-e .")
+    assert not any("--quiet" in line for line in lines)
+    assert "download.pytorch.org" not in made("demo")
+
+
+@pytest.mark.process
+def test_make_test_runs_checks_and_tests() -> None:
+    text = made("test")
+    for word in ("ruff check", "mypy", "lint-imports", "pytest -n 3"):
+        assert word in text

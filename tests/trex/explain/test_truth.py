@@ -195,9 +195,7 @@ def test_an_object_that_is_not_seen_is_responsible_though_the_answer_stays(tmp_p
     """Of three cubes the model counts two: without any one of them 2 is right. The spheres are not responsible."""
     explanation = made_of(tmp_path, at_most_two, scene_of("cube", "cube", "cube", "sphere"), "2")
     assert sorted(explanation.blame.parts) == [0, 1, 2] and explanation.blame.how == "either"
-    assert "is left out, and is right then, as if the model had not seen that object" in sentence(
-        explanation
-    )
+    assert "is left out, and is right then, as if the model had not seen that object" in sentence(explanation)
     assert explanation.flip is not None
     assert "; the answer stays 2, which is right then." in explanation.flip.sentence(
         explanation.compared, "2"

@@ -16,7 +16,7 @@ import pytest
 
 from tests.running.farm_pools import add, farmed, undisturbed
 from tests.running.farm_processes import n_draws, start_work
-from tests.running.queues import filled, waiting
+from tests.running.farm_runs import filled, waiting
 from tests.running.waiting import wait_for
 from trex.farm.queue import queue
 from trex.farm.queue.queue_file import queue_file

@@ -7,25 +7,81 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.running.command_line import trex
 from tests.running.farm_pools import SEARCHES, add, farmed, undisturbed
 from tests.running.farm_processes import below
-from tests.running.silent_cluster import SilentCluster
 from trex.farm.work import Farm
 from trex.farm.workers.identity import differences, identity
 from trex.farm.workers.pool import Answered, Event, Inbox, IncompatibleVersion, Joined, Lost
-from trex.farm.workers.ray_cluster import Cluster, import_ray
+from trex.farm.workers.ray_cluster import Cluster, Hello, import_ray
 from trex.farm.workers.ray_pool import RayPool
 from trex.farm.workers.scheduler import Scheduler
 from trex.farm.workers.task_board import Task, TaskBoard
-from trex.farm.workers.tasks import DrawSegment
+from trex.farm.workers.tasks import Answer, DrawSegment, Work
 from trex.foundation.errors import InputError, RunError
 from trex.runs.record import PRIOR
 from trex.search.engine import Independent
+
+
+class Call:
+    """A method of an actor: whoever calls it gets what the test puts into `future`."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def remote(self, *_: Work) -> Call:
+        return self
+
+    def future(self) -> Future[Any]:
+        return self._future
+
+
+class SilentWorker:
+    """An actor that has not said anything yet: neither hello nor the answer to its work."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.greeting: Future[Hello] = Future()
+        self.answer: Future[Answer] = Future()
+        self.hello, self.do = Call(self.greeting), Call(self.answer)
+
+    def greets(self, **differs: str) -> None:
+        """It is there, of this version but for what differs."""
+        self.greeting.set_result(Hello("far", 7, {**identity(), **differs}))
+
+
+class SilentCluster(Cluster):
+    """Started here; its head may be gone, and a worker that is killed is noticed at once where it had work."""
+
+    def __init__(self, cores: int) -> None:
+        super().__init__(None, cores, None)
+        self.workers: dict[str, SilentWorker] = {}
+        self.killed: list[str] = []
+        self.has_head = True
+
+    def connect(self) -> None:
+        """There is nothing to connect to."""
+
+    def disconnect(self) -> None:
+        """Nothing was started."""
+
+    def is_alive(self) -> bool:
+        return self.has_head
+
+    def start_worker(self, runs: Path, name: str, gpus: float) -> SilentWorker:
+        self.workers[name] = SilentWorker(name)
+        return self.workers[name]
+
+    def end_worker(self, actor: SilentWorker) -> None:
+        self.killed.append(actor.name)
+        actor.answer.set_exception(RuntimeError("killed"))
+
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'bayes-trex[farm]'")
 

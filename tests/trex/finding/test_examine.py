@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.running.command_line import trex
-from tests.running.large_looks import add_looks
+from tests.running.looks import add_looks
 from tests.running.runs import QUERY, draws, run, write_query
 from trex.finding import examine
 from trex.finding.conclude import conclude_run

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tests.running.runs import BANK, draws, go_on, leave_draws, run, seal_draws
-from trex.finding import growing
 from trex.finding.find import GrowingPage
 from trex.report.context import NOT_YET
 from trex.runs.draw_log import read_draws
@@ -89,7 +88,7 @@ def test_the_page_is_written_when_more_is_found_and_takes_little_time(
     def write(*given: object, reloads: bool) -> None:
         written.append(reloads)
 
-    monkeypatch.setattr(growing, "write_report", write)
+    monkeypatch.setattr("trex.finding.find.write_report", write)
     # The seconds at which it looks: at the begin, then at each update, and after each page, which takes one second.
     seconds = iter([0.0, 5.0, 12.0, 13.0, 20.0, 34.0, 35.0, 80.0])
     with open_run(done.folder, for_writing=True) as folder, Journal(folder) as journal:

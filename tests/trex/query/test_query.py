@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.queries import read_query
-from tests.running.runs import QUERY, change_manifest, go_on, run
+from tests.running.runs import QUERY, change_manifest, go_on, read_query, run
 from trex.foundation.errors import InputError
 from trex.query.toml_file import parse_query
 

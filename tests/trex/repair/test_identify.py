@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from tests.trex.repair.test_label import begun
 from tests.worlds.repair_toy import PLANTED, toy, toy_folder, toy_query, tree
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
@@ -167,3 +168,17 @@ def test_more_seeds_than_pictures_are_refused_before_anything_is_written(tmp_pat
         with pytest.raises(InputError, match="only 440"):
             identify(folder, loaded, silent)
         assert not (folder.path / "identify").exists()
+
+
+def test_a_mistake_is_new_if_the_model_is_right_of_the_plain_reconstruction(tmp_path: Path) -> None:
+    """Planted bug: those that need no noise were counted as new."""
+    with begun(tmp_path / "r", toy(), identify={"scale": 40.0}) as folder:
+        place = folder.require("identify")
+        found, grown = (
+            folder.found("identify", IdentifyResult),
+            read_mistakes(place / GROWN),
+        )
+    new = int((~grown.plain_wrong).sum())
+    assert 0 < new < len(grown.rows) and new != len(grown.rows) - new
+    assert (found.grown.wrong, found.grown.wrong_new) == (len(grown.rows), new)
+    assert (found.kept, found.kept_new) == (len(grown.rows), new)

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from tests.running.large_looks import add_looks
+from tests.running.looks import add_looks
 from tests.running.runs import change_manifest, run
 from tests.serving.browser import chromium, console, open_page
 from trex.explain.explain_run import explain

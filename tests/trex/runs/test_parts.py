@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.references.scene_strategies import scenes
-from tests.running.queries import read_query
-from tests.running.runs import QUERY, run
+from tests.running.runs import QUERY, read_query, run
 from trex.foundation.errors import InputError, RunError
 from trex.query.shape_cards import read_card
 from trex.runs.folder import open_run

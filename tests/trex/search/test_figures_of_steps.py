@@ -12,7 +12,7 @@ from trex.inference.targets import threshold
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.runs.record import CHAIN, Record
-from trex.search.judging.trajectories import diagnosis_of, lines_left
+from trex.search.judging.endings import diagnosis_of, lines_left
 
 TARGET = threshold(("a", "b"), "a", 0.5)
 ROW = np.log([0.9, 0.1])

@@ -10,8 +10,7 @@ import pytest
 from tests.running.runs import draws, go_on, leave_draws, run
 from trex.foundation.errors import RunError
 from trex.inference.statistics import control
-from trex.runs.draw_checks import DrawChecks
-from trex.runs.draw_log import read_draws
+from trex.runs.draw_log import DrawChecks, read_draws
 from trex.runs.record import CONTROLS, Record
 
 NEVER = ["answer=1", "target.width=1e-6", "search.prior_scenes=100", "search.chains=4", "search.steps=40"]

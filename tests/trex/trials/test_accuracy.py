@@ -191,12 +191,9 @@ def test_training_questions_are_told(tmp_path: Path) -> None:
     assert measured("--dataset", data, "--split", "val", "--published", 0.95)["splits"] == {"val": 80}
 
 
-def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = folder(tmp_path / "data")
-    numbers: list[int] = []
-    ask, most = verifying.ask, [10]
+def stopped_after_ten(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
+    """From now on Ctrl-C comes at the tenth question, or the number in the second list; the first counts them."""
+    ask, numbers, most = verifying.ask, list[int](), [10]
 
     def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
         if len(numbers) == most[0]:
@@ -205,6 +202,14 @@ def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
         return ask(model, pixels, questions)
 
     monkeypatch.setattr(verifying, "ask", counted)
+    return numbers, most
+
+
+def test_a_stopped_measurement_goes_on_and_asks_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = folder(tmp_path / "data")
+    numbers, most = stopped_after_ten(monkeypatch)
     assert verify("fake", "--dataset", data).exit_code == 130
     (log,) = checks_folder().glob("*.jsonl")
     log.write_bytes(log.read_bytes()[:-20])  # a kill may cut the last line
@@ -220,15 +225,7 @@ def test_a_changed_answer_of_a_stopped_measurement_is_asked_for_again(
 ) -> None:
     data = folder(tmp_path / "data")
     whole = measured("--dataset", data, "--published", 0.95)
-    ask, numbers, most = verifying.ask, list[int](), [10]
-
-    def counted(model, pixels, questions):  # type: ignore[no-untyped-def]
-        if len(numbers) == most[0]:
-            raise KeyboardInterrupt
-        numbers.append(1)
-        return ask(model, pixels, questions)
-
-    monkeypatch.setattr(verifying, "ask", counted)
+    numbers, most = stopped_after_ten(monkeypatch)
     assert verify("fake", "--dataset", data).exit_code == 130
     (log,) = checks_folder().glob("*.jsonl")
     lines = log.read_bytes().splitlines(keepends=True)

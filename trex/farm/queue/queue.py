@@ -6,17 +6,28 @@ Time is an argument (Unix seconds). The run folders hold the durable state: see 
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from trex.farm.queue.entry import ENDED, OPEN, STATES, Entry, State, check_states, entry_of, run_path
 from trex.farm.queue.queue_file import change, has_queue, reading
-from trex.farm.queue.queued_folder import clear_marks, mark_cancelled, mark_failed, mark_priority, read_queued
+from trex.farm.queue.queued_folder import (
+    QUEUED,
+    clear_marks,
+    mark_cancelled,
+    mark_failed,
+    mark_priority,
+    read_queued,
+)
 from trex.foundation.errors import InputError, RunError
+from trex.foundation.locked_folder import make_owned, sweep
+from trex.runs.folder import is_run, open_run
 
 TURN = "priority DESC, added, place, id"
 LATEST = "ended DESC, added DESC, place DESC, id"
+SCRATCH = ".cleaning-"
 log = logging.getLogger(__name__)
 
 
@@ -218,3 +229,43 @@ def _leased(db: sqlite3.Connection, entry_id: str, owner: str) -> Entry:
 def _update(db: sqlite3.Connection, entry_id: str, fields: str, *values: object) -> Entry:
     row = db.execute(f"UPDATE entries SET {fields} WHERE id = ? RETURNING *", (*values, entry_id)).fetchone()
     return entry_of(row)
+
+
+def clean(runs: Path, states: Sequence[State], *, delete_runs: bool) -> tuple[list[Entry], list[str]]:
+    """Remove all entries in these states, except those that were queued again meanwhile.
+
+    The removed entries, and why the run folders of others could not be deleted.
+
+    A run folder in use stays, and so does its entry. First deletes what killed processes left of run folders.
+    """
+    sweep(SCRATCH, runs)
+    removed, not_deleted = [], []
+    for entry in entries(runs, states):
+        try:
+            if remove(runs, entry, _delete if delete_runs else None):
+                removed.append(entry)
+        except NotRemoved as error:
+            not_deleted.append(str(error))
+    return removed, not_deleted
+
+
+def _delete(path: Path) -> None:
+    """Delete a run folder of the queue with everything in it."""
+    if not path.exists():
+        return
+    if not (path / QUEUED).is_file():
+        raise RunError(f"{path} was not deleted: it has no {QUEUED}, so it is not a run folder of the queue")
+    if not is_run(path):
+        _delete_at_once(path)
+        return
+    with open_run(path, for_writing=True):  # holds the lock: nothing else writes here
+        _delete_at_once(path)
+
+
+def _delete_at_once(path: Path) -> None:
+    """Move the folder out of sight before deleting it: after a kill it is whole or gone, never without its query."""
+    scratch = make_owned(SCRATCH, path.parent)
+    try:
+        shutil.rmtree(path.rename(scratch.path / path.name))
+    finally:
+        scratch.remove()

@@ -11,7 +11,7 @@ import numpy as np
 from trex.clevr_models.percept.model import Percept, PerceptModel, load_percept
 from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
-from trex.datasets.tally import Tally
+from trex.datasets.examples import Tally
 from trex.foundation.files import make_folder
 from trex.foundation.progress import Progress
 from trex.repair.files import Flags, write_record

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trex.curves.curve import Curve
-from trex.curves.figure import figure
+from trex.curves.shown import dose_table, figure, scene_table
 from trex.curves.stored import read_curves
-from trex.curves.tables import dose_table, scene_table
 from trex.report.context import ReportContext
 from trex.report.section import Section, template_file
 

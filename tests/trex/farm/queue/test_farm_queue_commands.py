@@ -22,7 +22,7 @@ from tests.running.command_line import trex
 from tests.running.kills import ended, in_child
 from tests.running.runs import QUERY, find, write_query
 from trex.farm.queue import add as queue_add
-from trex.farm.queue import clean, queue, rebuild
+from trex.farm.queue import queue, rebuild
 from trex.farm.queue.entry import Entry
 from trex.farm.queue.queue_file import QueueDamaged, queue_file, reading, transaction
 from trex.farm.queue.queued_folder import CANCELLED, FAILED, QUEUED, open_queued, read_queued
@@ -604,14 +604,14 @@ def test_clean_leaves_what_was_queued_again_meanwhile(runs: Path, monkeypatch: p
     """Planted bug: the entries were listed first and removed by their ids at the end."""
     first, second, *_ = queue.entries(runs)
     queue.cancel(runs, [first.id, second.id], 1.0)
-    remove = clean.remove
+    remove = queue.remove
 
     def slow(place: Path, ended: Entry, delete: object) -> bool:
         queue.retry(runs, [second.id]) if ended.id == first.id else None
         return remove(place, ended, delete)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(clean, "remove", slow)
-    removed, _ = clean.clean(runs, ["cancelled"], delete_runs=True)
+    monkeypatch.setattr(queue, "remove", slow)
+    removed, _ = queue.clean(runs, ["cancelled"], delete_runs=True)
     assert [each.id for each in removed] == [first.id]
     assert queue.entry(runs, second.id).state == "queued" and (runs / second.folder / QUEUED).exists()
     assert not (runs / first.folder).exists()
@@ -632,10 +632,10 @@ def test_a_clean_that_was_killed_while_it_deleted_a_run_blocks_nothing(is_begun:
 
     def half() -> None:
         shutil.rmtree = killed  # type: ignore[assignment]
-        clean.clean(runs, ["cancelled"], delete_runs=True)
+        queue.clean(runs, ["cancelled"], delete_runs=True)
 
     assert ended(in_child(half))
-    removed, not_deleted = clean.clean(runs, ["cancelled"], delete_runs=True)
+    removed, not_deleted = queue.clean(runs, ["cancelled"], delete_runs=True)
     assert [each.id for each in removed] == [entry.id] and not_deleted == []
     assert list(runs.glob(".cleaning-*")) == []
     assert added(runs, runs.parent / "query.toml", "--set", "search.seed=0")[0]["is_new"]

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.running.queues import filled, waiting
+from tests.running.farm_runs import filled, waiting
 from trex.farm.queue.entry import Entry, run_path
 from trex.farm.queue.queue import (
     LeaseLost,

@@ -1,9 +1,10 @@
-"""A planted fault in drawn scenes becomes a sentence and a scenario; what cannot be repaired is refused."""
+"""A planted fault in drawn scenes becomes a sentence and a scenario; verdicts; what cannot be repaired is refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,15 +16,19 @@ from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
+from trex.repair.domain import Voters
 from trex.repair.results import DistillResult
+from trex.repair.scenes import bench
+from trex.repair.scenes import label as judging
 from trex.repair.scenes.families import Fresh, generator_of
 from trex.repair.scenes.identify import GROWN, HELD, SceneIdentifyResult, read_misreads
-from trex.repair.scenes.label import NEITHER, SCENARIO, TruthResult
+from trex.repair.scenes.label import NEITHER, SCENARIO, WEAK, TruthResult, interval
 from trex.repair.scenes.loaded import PICTURES, Reader
 from trex.repair.scenes.reading import RIGHT
 from trex.repair.settings import repair_query
 from trex.repair.steps import distill, identify, label
 from trex.scenes.graph import facts_of
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
@@ -211,3 +216,53 @@ def test_what_cannot_be_used_is_refused_before_anything_is_written(
     with pytest.raises(InputError, match=words):
         opened(tmp_path / "r", query(**section))
     assert not (tmp_path / "r").exists()
+
+
+SCENE = ScenePrior(n_objects=(3, 3)).sample(np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(("hits", "kind"), [(28, SCENARIO), (26, WEAK), (17, WEAK), (16, NEITHER)])
+def test_a_verdict_rests_on_the_lower_end_and_on_the_share_of_misread_objects(
+    hits: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 fresh scenes; 10 of 200 objects of the prior are misread, so five times as many are a quarter."""
+    known = SimpleNamespace(
+        components=[SimpleNamespace(number=0, sentence="x")], misread=10, objects=200, scenes=40
+    )
+    drawn = [Fresh(SCENE, 0, k) for k in range(40)]
+    monkeypatch.setattr(
+        judging, "generator_of", lambda *given: SimpleNamespace(draw=lambda *key: (drawn, 1.0))
+    )
+    monkeypatch.setattr(judging, "_examples", lambda *given: [])
+    folder = SimpleNamespace(query=query(), require=Path, found=lambda step, model: known)
+    seen = [("missed" if k < hits else "",) for k in range(40)]
+    _, carry_out = judging.judge(folder, SimpleNamespace(seen=lambda *given: seen), Voters())
+    found = carry_out(Path(), silent)
+    assert isinstance(found, judging.TruthResult)
+    (verdict,) = found.verdicts
+    assert verdict.kind == kind and verdict.misread == hits and found.prior == 0.05
+
+
+def test_the_scenarios_that_are_misread_most_often_are_corrected() -> None:
+    def verdict(number: int, low: float) -> judging.Verdict:
+        return judging.Verdict(
+            number=number,
+            sentence="",
+            drawn=9,
+            misread=9,
+            low=low,
+            high=1.0,
+            inside=1.0,
+            kind=WEAK,
+            examples=[],
+        )
+
+    given = judging.TruthResult(prior=0.1, verdicts=[verdict(0, 0.6), verdict(1, 0.9), verdict(2, 0.7)])
+    folder = SimpleNamespace(query=query(correct={"most": 2}), found=lambda step, model: given)
+    assert [each.number for each in bench.tune(folder, None)[0]] == [1, 2]
+
+
+def test_a_verdict_takes_scenes_of_one_prior_scene_as_a_cluster() -> None:
+    drawn, hits = [Fresh(SCENE, 0, k // 10) for k in range(40)], [k < 30 for k in range(40)]
+    low, high = interval(drawn, hits)
+    assert low < 0.3 and high > 0.98  # as 40 independent scenes: .59 to .87

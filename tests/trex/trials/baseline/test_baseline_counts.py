@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tests.running.queries import read_query
+from tests.running.runs import read_query
 from tests.worlds.baseline_worlds import QUERY, SEED, Folder, probability, scene_with, write_query
 from trex.inference.statistics.proportion import Interval, Proportion
 from trex.trials.baseline import baseline as counted
