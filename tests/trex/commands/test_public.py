@@ -497,6 +497,10 @@ def test_a_run_and_a_check_are_shown_on_one_line(tmp_path: Path) -> None:
     assert repr(found) == f"{begins}>"
     ending = found.ending
     assert repr(found).startswith(f"{begins}, {ending}, ") and "distinct hit" in repr(found)
+    made = trex.find(**ASKED, out=tmp_path / "made", progress=False, explain=False)
+    assert "distinct hit" in repr(made), "what a search has just said is not read again"
+    made.explain(top=1, progress=False)
+    assert made.families == trex.open_run(made.path).families, "planted: the families of before"
     assert repr(trex.Run(tmp_path / "gone")) == f"<Run {tmp_path / 'gone'}>"
     checked = trex.check(write_query(tmp_path))
     assert repr(checked).startswith(

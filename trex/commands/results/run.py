@@ -255,6 +255,7 @@ class Run:
         self._give_world()
         with session_model_available(self._live_model(model)), display_if(progress) as display:
             done, _ = explain_with_report(self.path, options, display, processes, large=large)
+        vars(self).pop("results", None)  # its families say more now
         return done if isinstance(done, tuple) else done.explanations
 
     @with_options(CurveOptions)
@@ -413,7 +414,9 @@ def _drawn(prior: ScenePrior, rng: np.random.Generator) -> Facts:
 
 
 def _as_run(done: Outcome, session: Session) -> Run:
-    return Run(done.folder, session.model, done.manifest.world, done.verdicts)
+    run = Run(done.folder, session.model, done.manifest.world, done.verdicts)
+    vars(run)["results"] = done.results  # they are known already
+    return run
 
 
 FIND = replace(verbs.FIND, result=_as_run)
