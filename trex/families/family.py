@@ -200,7 +200,9 @@ class Family:
         units = f"random {self.noun.many}"
         if self.symptom.level == "object":
             named = self.anywhere.pattern.conditions
-            which = f"{noun_words(named).split(' ', 1)[1]}s" if named else "such objects"
+            which = "objects that could be misread so" if self.symptom.what in ATTRIBUTE_KINDS else "objects"
+            if named:
+                which = f"{noun_words(named).split(' ', 1)[1]}s"
             units = f"{which} in random {self.noun.many}"
         return f", as are only {share} of {units}"
 
