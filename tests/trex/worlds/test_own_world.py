@@ -316,6 +316,19 @@ def test_a_pickled_run_is_its_folder_without_the_objects_of_the_session(tmp_path
     assert sent[1] == run.hits and sent[2] == run.families and sent[1][0].picture == run.hits[0].picture
 
 
+def test_a_page_is_not_replaced_by_one_that_knows_less(tmp_path: Path) -> None:
+    """Planted bug: a run opened without its world wrote a page without true answers and families over the good one."""
+    run = trex.find(world=world(), wrong=True, steps=0, out=tmp_path / "run", **ASKED)
+    page, known = run.report(), run.families[0].words
+    before = page.read_bytes()
+    unread = trex.open_run(run.path)
+    for write in (unread.report, unread.summary):
+        with pytest.raises(trex.RunError, match=r"would lose.*trex\.open_run\('.*run', world=\.\.\.\)"):
+            write()
+    assert page.read_bytes() == before
+    assert known in trex.open_run(run.path, world=world()).summary()
+
+
 MODULE = """
 import numpy as np, trex
 def draw(v): return np.full((4, 4), v["gray"])
@@ -358,7 +371,7 @@ def test_a_query_file_names_them_by_module_once_it_is_trusted(
     done = trex_("find", "query.toml", "--out", "run", "--trust")
     assert done.returncode == 0, done.stderr
     again = trex_("report", "run")
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == 2 and "run: trex resume run" in again.stderr, "it loads no code"
     explained = trex_("explain", "run", "--top", "2")
     assert explained.returncode == 0, explained.stderr
     # without a truth, a change explains a hit if the model answers otherwise: at 0.5 it says either
