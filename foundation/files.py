@@ -332,7 +332,12 @@ def path_of(given: object, what: str) -> Path:
     path = fspath(given) if isinstance(given, PathLike) else given
     if not isinstance(path, str) or not path:
         raise InputError(f"{short(given)} is no path; give {what}")
-    return Path(path)
+    return from_home(Path(path))
+
+
+def from_home(path: Path) -> Path:
+    """The path with "~" replaced by the user's home; that of an unknown user stays."""
+    return Path(os.path.expanduser(path))
 
 
 def shown(path: Path) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, Valida
 
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.fields import problem_in
+from trex.foundation.files import from_home
 from trex.foundation.json_fields import short
 
 
@@ -35,9 +36,7 @@ class Option:
     example: object = None
 
     def check(self, value: object) -> None:
-        """ValueError for a number outside the bounds, or a blank text, such as "$MODEL" without such a variable."""
-        if isinstance(value, str) and not value.strip():
-            raise ValueError("it is empty; give a value, or leave the option out for the default")
+        """ValueError for a number outside the bounds."""
         low, high = self.low, self.high
         if not isinstance(value, int | float) or (low is None and high is None):
             return
@@ -121,7 +120,12 @@ class Options(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _as_several(cls, value: object, info: ValidationInfo) -> object:
-        """One word or path for a field that takes several; a run of Python as its folder."""
+        """One word or path for a field that takes several; a run of Python as its folder.
+
+        ValueError for a blank text or path, such as "$MODEL" without such a variable.
+        """
+        if isinstance(value, str | Path) and not str(value).strip():
+            raise ValueError("it is empty; give a value, or leave the option out for the default")
         takes_several = get_origin(cls.model_fields[info.field_name or ""].annotation) is tuple
         if takes_several and isinstance(value, list | tuple):
             return tuple(map(_as_path, value))
@@ -132,7 +136,9 @@ class Options(BaseModel):
     def _in_bounds(cls, value: object, info: ValidationInfo) -> object:
         if info.field_name is not None:
             cls.declared(info.field_name).check(value)
-        return value
+        if isinstance(value, tuple):
+            return tuple(from_home(each) if isinstance(each, Path) else each for each in value)
+        return from_home(value) if isinstance(value, Path) else value
 
     @classmethod
     def _refusal(cls, error: ValidationError, given: Mapping[str, object], is_typed: bool) -> InputError:

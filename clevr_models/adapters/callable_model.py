@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import check_pictures
-from trex.clevr_models.interface.labels import TWO, checked_labels
+from trex.clevr_models.interface.labels import TWO, checked_labels, columns
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.own_code import RAISED, array_words, error_text
@@ -177,7 +177,7 @@ def checked(name: str, found: NDArray[np.generic], pictures: int, labels: Sequen
     if found.shape != shape or found.dtype.kind not in "fiu":
         raise ModelError(
             f"model {name!r} gives {array_words(found)}; for {pictures} pictures and {len(labels)} answers it "
-            f"must give numbers {shape}, or name its answers in `labels`"
+            f"must give numbers {shape}, {columns(labels)}"
         )
     rows = found.astype(np.float64)
     is_good = (rows >= -ROUNDING).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= ROUNDING)  # False for NaN

@@ -20,7 +20,7 @@ from trex.clevr_models.adapters.callable_model import (
 from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel, device_of, in_evaluation_mode
-from trex.clevr_models.interface.labels import TWO, checked_labels
+from trex.clevr_models.interface.labels import TWO, checked_labels, columns
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.own_code import RAISED, code_hash, error_text, is_module
@@ -155,7 +155,7 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
             found = f"{logits.dtype} {tuple(logits.shape)}"
             text = f"; it has one output: {TWO}" if logits.numel() == 2 else ""
         expected = f"float logits (2, {k}) for two pictures"
-        return f"returns {found}; it must return {expected}, or name its answers in `labels`{text}"
+        return f"returns {found}; it must return {expected}, {columns(labels)}{text}"
     if logits.is_meta:
         return "fails: its answers are on torch's device 'meta', without values; load its weights before you return it"
     if not bool(torch.isfinite(logits).all()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trex.clevr_models.interface.answers import ANSWERS
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 
@@ -26,6 +27,13 @@ def bound_to(model: ClevrModel, question: Question) -> BoundModel:
     bound = model.bind(question)
     checked_labels(model.name, bound.labels)
     return bound
+
+
+def columns(labels: Sequence[str]) -> str:
+    """What an error says of the columns that a model gives: its answers, or how to name them."""
+    if tuple(labels) == ANSWERS:
+        return "or name its answers in `labels`"
+    return f"a column for each of its answers ({', '.join(labels)})"
 
 
 def checked_labels(name: str, labels: object) -> tuple[str, ...]:

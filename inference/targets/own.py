@@ -126,7 +126,7 @@ class Scored:
 
     def _value(self, row: Floats) -> float:
         """(K,) -> the score."""
-        with called(self.words):
+        with called(f"{self.words}, a function of the probabilities of {', '.join(self.labels)},"):
             value = float(self.score(dict(zip(self.labels, row.tolist(), strict=True))))
         if not math.isfinite(value):
             raise InputError(
@@ -141,6 +141,11 @@ class Scored:
     def describe(self) -> str:
         """The score in words."""
         return self.words
+
+    @property
+    def confidence_words(self) -> str:
+        """What `confidence` is."""
+        return f"1 minus the distance of {self.words} from {self.level:g}"
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,11 @@ class Capped(Scored):
     def describe(self) -> str:
         """The score and its level."""
         return f"{self.words} {WORDS[self.side]} {self.level:g}"
+
+    @property
+    def confidence_words(self) -> str:
+        """What `confidence` is."""
+        return self.words if self.side == "at_least" else f"1 minus {self.words}"
 
 
 def _short(function: object) -> str:

@@ -12,11 +12,13 @@ from trex.explain.run_families import explained_results
 from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families.family import Family
+from trex.foundation.errors import RunError
+from trex.foundation.extensions import is_code
 from trex.report.context import goal, model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
 from trex.runs.draw_log import run_draws
-from trex.runs.folder import FINDINGS, RunFolder, open_run
+from trex.runs.folder import FINDINGS, REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
@@ -26,6 +28,7 @@ from trex.search.judging.headline import family_sentences, headline, how_often_w
 from trex.search.results import Results
 from trex.trials.holds import holds_of
 from trex.worlds.latents import SCENES, Latent, to_fields
+from trex.worlds.recorded import UNREAD, RecordedVectors
 from trex.worlds.world import World
 
 SHOWN = 10  # hits that are printed
@@ -85,14 +88,24 @@ def conclude_run(
 ) -> Outcome:
     """Write the results and the report of the draws so far; with `reloads`, the report reloads itself.
 
-    If the folder cannot be written, the report alone is written to `out`, if that is given.
+    If the folder cannot be written, the report alone is written to `out`, if that is given. RunError if what the
+    folder says would lose what the code of the user's own world adds, as that is not loaded.
     """
+    is_poorer = _is_poorer(folder)
+    if is_poorer and out is None:
+        name = folder.manifest.world.name
+        again = f"trex.open_run({str(folder.path)!r}, world=...).report()"
+        remedy = f"run: trex resume {folder.path}" if is_code(name) else f"in Python: {again}"
+        raise RunError(
+            f"{folder.path / REPORT} was written with the code of {name}, which is not loaded; written again, it would "
+            f"lose the true answers and when the model fails. To write it with the code, {remedy}"
+        )
     results = explained_results(folder, records)
     holds = holds_of(folder, results)
     first = first_screen(
         folder.manifest, results, folder.path, holds, read_traces(folder), read_explanations(folder)
     )
-    if out is not None and not os.access(folder.path, os.W_OK):
+    if out is not None and (is_poorer or not os.access(folder.path, os.W_OK)):
         report = write_report(folder, results, {}, reloads=reloads, out=out)
         return Outcome(folder.path, folder.manifest, results, report, first)
     folder.write(FINDINGS, to_json(results, {"finding": first.document(), "holds": holds.document()}))
@@ -108,6 +121,14 @@ def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:
     """
     with open_run(run, for_writing=True, world=world) as folder:
         return conclude_run(folder, run_draws(folder))
+
+
+def _is_poorer(folder: RunFolder) -> bool:
+    """Whether the folder's results were written with the code of the user's own world, which is not loaded now."""
+    path = folder.path / FINDINGS
+    if not isinstance(folder.manifest.world, RecordedVectors) or not path.is_file():
+        return False
+    return UNREAD not in path.read_text(encoding="utf-8")
 
 
 def _write_found_scenes(folder: RunFolder, found: Sequence[Hit]) -> Mapping[str, str]:

@@ -41,12 +41,22 @@ from trex.worlds.world import OpenWorld, Plan
 OnBegin = Callable[[Path], None]
 FIRST_S = 10.0  # a search that is over by then has its whole page at once
 SHARE = 0.05  # of the time that writing may take
+SHOWN = 5  # keys in which two queries differ
 
 
-def _has_run_of(run_dir: Path, plan: Plan) -> bool:
-    """Whether the run in this folder is one of this query."""
+def _differences(run_dir: Path, plan: Plan) -> list[str]:
+    """The keys in which the query of the run in this folder is another than this; empty if it is the same."""
     found = open_run(run_dir, for_writing=False).manifest
-    return found.query == plan.query and found.facts.cards == plan.cards
+    before, now = (query.model_dump() for query in (found.query, plan.query))
+    keys = []
+    for name, value in now.items():
+        if isinstance(value, dict):
+            keys += [f"{name}.{key}" for key in value if before[name].get(key) != value[key]]
+        elif before[name] != value:
+            keys.append(name)
+    if not keys and found.facts.cards != plan.cards:
+        keys.append("the shapes of scene.introduce")
+    return keys
 
 
 def find_query(
@@ -63,9 +73,12 @@ def find_query(
     plan = source.plan()
     try:
         check_out(run_dir)
-    except InputError:  # looked at once: a run that another process begins later is in use
-        if not is_run(run_dir) or not _has_run_of(run_dir, plan):
+    except InputError as error:  # looked at once: a run that another process begins later is in use
+        if not is_run(run_dir):
             raise
+        if keys := _differences(run_dir, plan):
+            more = f" and {len(keys) - SHOWN} more keys" if len(keys) > SHOWN else ""
+            raise InputError(f"{error}; the queries differ in {', '.join(keys[:SHOWN])}{more}") from error
         return resume(run_dir, progress, on_begin, after)
     world = plan.open()
     with ExitStack() as stack:

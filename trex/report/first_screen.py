@@ -108,9 +108,9 @@ def _sure(manifest: Manifest, results: Results, holds: Holds) -> str:
     """In how many scenes the model is wrong, and how sure it is; the best confidence without a hit."""
     n, noun = len(results.found), manifest.world.noun
     if not n:
-        return f"The best confidence was {percent(results.conclusion.best)}."
+        return f"The best confidence{_meant(manifest)} was {percent(results.conclusion.best)}."
     if not manifest.query.target.declared.is_sure:
-        return f"The confidence in the target is {_range([hit.confidence for hit in results.found])}."
+        return f"The confidence in the target{_meant(manifest)} is {_range([hit.confidence for hit in results.found])}."
     wrong = sum(hit.is_wrong is True for hit in results.found)
     every = f"In the {noun.one} found" if n == 1 else f"In all {n} {noun.many} found"
     some = every if wrong in (0, n) else f"In {wrong} of {n} {noun.many} found"
@@ -118,6 +118,12 @@ def _sure(manifest: Manifest, results: Results, holds: Holds) -> str:
     if wrong:
         return f"{some} the answer is wrong, and the model is {sure}."
     return f"{every} the model is {sure}."
+
+
+def _meant(manifest: Manifest) -> str:
+    """What the confidence in a target of the user's own is, in brackets."""
+    words = getattr(manifest.target.statistic, "confidence_words", "")
+    return f" ({words})" if words else ""
 
 
 def _averaged(found: Sequence[Hit], holds: Holds) -> str:

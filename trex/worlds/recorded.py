@@ -14,6 +14,8 @@ from trex.worlds.shipped.clevr import ClevrWorld
 from trex.worlds.vectors import VectorParts, VectorWorld
 from trex.worlds.world import World
 
+UNREAD = "This was read without the code of"  # begins what such a run says of itself
+
 
 class WorldFacts(Section):
     """What a user-defined world records about itself, so that its runs can be read without its code."""
@@ -37,7 +39,7 @@ class RecordedVectors(VectorWorld):
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """One sentence: the world's code was not loaded."""
         return (
-            f"This was read without the code of {self.name}: true answers and words of its own are not shown, and "
+            f"{UNREAD} {self.name}: true answers and words of its own are not shown, and "
             "pictures count as distinct by the general rule for vectors.",
             *super().remarks(resolved),
         )
@@ -56,7 +58,7 @@ class RecordedScenes(ClevrWorld):
     def remarks(self, resolved: ResolvedQuery) -> tuple[str, ...]:
         """One sentence: the world's code was not loaded."""
         return (
-            f"This was read without the code of {self.name}: true answers are those of the question's program, and "
+            f"{UNREAD} {self.name}: true answers are those of the question's program, and "
             "scenes count as distinct by the general rule.",
             *super().remarks(resolved),
         )

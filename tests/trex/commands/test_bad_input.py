@@ -195,7 +195,7 @@ def test_another_query_does_not_write_into_a_run(tmp_path: Path, monkeypatch: py
     before = (done.folder / "draws.jsonl").read_bytes()
     monkeypatch.setattr(FakeRenderer, "render", lambda *_: pytest.fail("rendered"))
     query = write_query(tmp_path)
-    refused(trex("find", query, "--out", done.folder, "--set", "search.seed=9"), "another query")
+    refused(trex("find", query, "--out", done.folder, "--set", "search.seed=9"), "differ in search.seed")
     result = trex(
         "find", query, "--out", done.folder, "--no-explain"
     )  # the same query: all of it is there already

@@ -55,7 +55,7 @@ def test_the_command_for_a_damaged_curve_names_the_value(
         file = Path("my run") / "curves" / file_name(name)
         before = file.read_bytes()
         file.write_text("{")
-        refused = command("report", "my run")
+        refused = command("resume", "my run")
         assert refused.exit_code != 0
         file.unlink()
         if len(name) < 200:

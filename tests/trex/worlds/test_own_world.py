@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -250,7 +251,7 @@ def test_a_prior_of_scenes_is_narrowed_exactly_and_refused_where_too_little_is_l
         (lambda: world(prior={}), "draws nothing"),
         (lambda: world(prior={"x": (1, 0)}), r"x = \(1, 0\) is no range"),
         (lambda: world(prior={"x": "red"}), "give a pair"),
-        (lambda: world(prior=0), "a number of dimensions from 1 on"),
+        (lambda: world(prior=0), "a number of dimensions from 1 to"),
         (lambda: world(prior=object()), "an object with sample"),
         (lambda: world(render=None), "needs render"),
         (lambda: world(answer="light"), "answer is of type str; give a function"),
@@ -276,7 +277,17 @@ def test_a_part_that_cannot_be_is_refused_at_once(make: Any, message: str) -> No
         ({"world": world(answer=lambda v: "light"), "wrong": True}, "in none of 1,000 draws"),
         ({"world": 3}, "world is of type int; give a trex.World"),
         ({"target": lambda p: 1.0}, r"wrap the function: trex.Target\(function\)"),
-        ({"target": trex.Target(lambda p: p["no"]), "threshold": None}, "fails: KeyError"),
+        (
+            {"target": trex.Target(lambda p: p["no"]), "threshold": None},
+            "a function of the probabilities of dark, light, fails: KeyError: 'no'",
+        ),
+        (
+            {"world": world(answer=lambda v: truth(v).title())},
+            r"answer gives '(Dark|Light)', which is none of the answers \(dark, light\)",
+        ),
+        ({"world": world(answer=lambda v: 1), "wrong": True}, r"gives '1', which is none of the answers"),
+        ({"world": world(answers=["dark", "dim", "light"])}, r"a column for each of its answers \(dark, dim"),
+        ({"out": ""}, "out '': it is empty"),
         ({"out": 3}, "out 3: it must be a path"),
         ({"proposal": 3}, "proposal is of type int; give a function"),
         ({"model": "shipped"}, "give a world of your own a model of your own"),
@@ -314,6 +325,59 @@ def test_a_pickled_run_is_its_folder_without_the_objects_of_the_session(tmp_path
     sent = pickle.loads(pickle.dumps((run, run.hits, run.families, run.results, run.explain(top=1))))
     assert sent[0].world is None and sent[0].model is None and sent[0].rate == run.rate
     assert sent[1] == run.hits and sent[2] == run.families and sent[1][0].picture == run.hits[0].picture
+
+
+def test_a_page_is_not_replaced_by_one_that_knows_less(tmp_path: Path) -> None:
+    """Planted bug: a run opened without its world wrote a page without true answers and families over the good one."""
+    run = trex.find(world=world(), wrong=True, steps=0, out=tmp_path / "run", **ASKED)
+    page, known = run.report(), run.families[0].words
+    before = page.read_bytes()
+    unread = trex.open_run(run.path)
+    for write in (unread.report, unread.summary):
+        with pytest.raises(trex.RunError, match=r"would lose.*trex\.open_run\('.*run', world=\.\.\.\)"):
+            write()
+    assert page.read_bytes() == before
+    assert known in trex.open_run(run.path, world=world()).summary()
+
+
+def test_a_rare_true_answer_that_is_no_answer_is_refused_where_it_is_met(tmp_path: Path) -> None:
+    """Planted bug: such hits were "wrong". The draws that are tried before the search do not meet it."""
+
+    def rarely(values: Any) -> str:
+        return "Light" if 0.99 < values["gray"] < 0.995 else truth(values)
+
+    with pytest.raises(trex.InputError, match="answer gives 'Light'"):
+        trex.find(world=world(answer=rarely), steps=0, out=tmp_path / "run", **ASKED)
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        ({"at_most": -2}, r"\(1 minus the score of the target\) was \d"),
+        ({"at_least": 2}, r"\(the score of the target\) was \d"),
+        ({"at": 2}, r"\(1 minus the distance of the score of the target from 2\) was \d"),
+    ],
+)
+def test_a_target_that_is_not_met_says_what_its_confidence_is(
+    level: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    target = trex.Target(lambda p: p["light"] - p["dark"], **level)
+    asked = {**ASKED, "target": target, "threshold": None, "answer": None, "prior_scenes": 30}
+    run = trex.find(world=world(), steps=0, out=tmp_path / "run", **asked)
+    assert re.search(f"The best confidence {words}", run.summary())
+
+
+def test_a_path_from_home_is_one_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a folder "~" in the current one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    few = {**ASKED, "prior_scenes": 4}
+    assert trex.find(world=world(), steps=0, out="~/run", **few).path == tmp_path / "run"
+    assert trex.open_run("~/run", world=world()).path == tmp_path / "run"
+
+
+def test_a_function_as_preset_is_told_where_it_belongs() -> None:
+    with pytest.raises(trex.InputError, match=r"trex\.World\(prior=trex\.ScenePrior.*render=function\)"):
+        trex.check(question="How many cubes are there?", answer="1", preset=lambda scene: None)
 
 
 MODULE = """
@@ -358,7 +422,7 @@ def test_a_query_file_names_them_by_module_once_it_is_trusted(
     done = trex_("find", "query.toml", "--out", "run", "--trust")
     assert done.returncode == 0, done.stderr
     again = trex_("report", "run")
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == 2 and "run: trex resume run" in again.stderr, "it loads no code"
     explained = trex_("explain", "run", "--top", "2")
     assert explained.returncode == 0, explained.stderr
     # without a truth, a change explains a hit if the model answers otherwise: at 0.5 it says either
@@ -398,7 +462,7 @@ def test_two_lambdas_in_one_session_are_two_targets(tmp_path: Path) -> None:
 def test_a_run_keeps_its_world_after_another_of_the_same_name(tmp_path: Path) -> None:
     """Planted bug: a world with the same `render` took its place, so that the run could not be explained."""
     run = trex.find(world=world(), steps=0, out=tmp_path / "wide", **ASKED)
-    narrow = world(prior={"gray": (0.0, 0.8)}, answer=lambda values: "no")
+    narrow = world(prior={"gray": (0.0, 0.8)}, answer=lambda values: None)
     trex.find(world=narrow, steps=0, out=tmp_path / "narrow", **ASKED)
     (found, *_) = run.explain(top=1, progress=False)
     assert found.is_exact and {each.truth for each in found.changes} <= {"light", "dark"}  # type: ignore[union-attr]
@@ -633,4 +697,8 @@ def test_the_answers_are_a_list_and_numpy_counts_dimensions() -> None:
     """Planted bug: answers="ab" were the answers "a" and "b"."""
     with pytest.raises(trex.InputError, match="answers = 'ab' is one word; give a list"):
         trex.World(prior=2, render=lambda z: np.zeros((4, 4)), answers="ab")
+    with pytest.raises(
+        trex.InputError, match="prior = 1000000000; give a number of dimensions from 1 to 10,000"
+    ):
+        trex.World(prior=10**9, render=lambda z: np.zeros((4, 4)))
     trex.World(prior=np.int64(2), render=lambda z: np.zeros((4, 4)))  # type: ignore[arg-type]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex.foundation.files import path_of
 from trex.pages.display import display_if
 from trex.query.schema import RenderSection
 from trex.scenes.scene import Scene
@@ -73,5 +73,5 @@ def _scenes(
     if isinstance(scenes, str | PathLike):
         from trex.datasets.render_files import read_any
 
-        return tuple(scene for _, scene in read_any(Path(scenes), vocabulary))
+        return tuple(scene for _, scene in read_any(path_of(scenes, "a scenes file"), vocabulary))
     return tuple(scenes)

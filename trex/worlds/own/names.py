@@ -29,6 +29,11 @@ def named(keyed: Mapping[str, object]) -> dict[str, object]:
     InputError for an object that is none of these parts, and if a prior of scenes says what another key says.
     """
     found = dict(keyed)
+    if callable(found.get(PRESET)):
+        raise InputError(
+            "preset takes a name; a function that draws scenes belongs to the world: "
+            "trex.World(prior=trex.ScenePrior(n_objects=5), render=function)"
+        )
     for key, name_of in ((WORLD, _world), (TARGET, _target), (KERNEL, _kernel)):
         thing = found.get(key)
         if thing is None or isinstance(thing, str):

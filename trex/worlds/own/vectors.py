@@ -29,7 +29,7 @@ Latents = Mapping[str, Value] | Floats  # what the user's functions get: named v
 SHOWN = 3  # pictures of the prior that identify a renderer, and that a model is tried on
 TRIED = 1000  # draws in which a condition on the prior must hold sometimes
 MOST = 100_000  # draws until a condition holds
-PROBES = 64  # draws by whose verdicts a condition is known
+PROBES = 64  # draws by whose verdicts a condition is known, and whose true answers are checked
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,18 @@ class Functions:
             raise InputError(f"an edit gives an array {found.shape}; it must be finite numbers {like.shape}")
         return found
 
-    def truth(self, z: Floats) -> str | None:
-        """The true answer, None if no function gives it, or if it gives None."""
+    def truth(self, z: Floats, labels: Sequence[str]) -> str | None:
+        """The true answer, None if no function gives it, or if it gives None; InputError if it is none of these."""
         if self.answer is None:
             return None
         with called("answer"):
             found = self.answer(self.shown(z))
-        return None if found is None else str(found)
+        if found is None or (truth := str(found)) in labels:
+            return None if found is None else truth
+        raise InputError(
+            f"trex.World: answer gives {truth!r}, which is none of the answers ({', '.join(labels)}); let it give "
+            "one of them, or None where the truth is unknown"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +140,9 @@ class OwnVectors(VectorWorld):
     def plan(self, query: Query, query_dir: Path) -> Plan:
         """As of any world of vectors; with `wrong`, of the latents whose true answer is none of the query's."""
         plan = super().plan(query.model_copy(update={"wrong": False}), query_dir)
+        rng = np.random.default_rng(0)
+        for _ in range(PROBES):
+            self.functions.truth(plan.prior.sample(rng), plan.bound.labels)
         if not query.wrong:
             return plan
         if self.functions.answer is None:
@@ -144,7 +152,7 @@ class OwnVectors(VectorWorld):
             raise InputError("wrong = true needs answers that can be wrong; name them")
 
         def is_wrong(z: Floats) -> bool:
-            truth = self.functions.truth(z)
+            truth = self.functions.truth(z, plan.bound.labels)
             return truth is not None and truth not in answers
 
         words = f"only where {' or '.join(answers)} is wrong"
@@ -210,7 +218,7 @@ class OwnVectors(VectorWorld):
 
     def judge(self, resolved: ResolvedQuery, z: Floats, answer: str) -> Judgment:
         """The true answer, if a function gives it."""
-        truth = self.functions.truth(z)
+        truth = self.functions.truth(z, resolved.labels)
         return NOT_KNOWN if truth is None else Judgment(truth, answer != truth)
 
     def known(self, plan: Plan, example: object) -> Known:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trex.worlds.world import World as AnyWorld
 
 TRIED, LEAST = 1000, 10  # scenes of the prior, and how many of them must meet the conditions: 1%
+MOST_DIMENSIONS = 10_000  # of a latent, which every draw in a run folder holds
 QUESTION = "What does the picture show?"
 
 
@@ -166,8 +167,10 @@ class World:
         if isinstance(prior, Mapping):
             return StandardNormal(len(specs_of(prior)))
         if isinstance(prior, int | np.integer) and not isinstance(prior, bool):
-            if prior < 1:
-                raise InputError(f"trex.World: prior = {prior}; give a number of dimensions from 1 on")
+            if not 1 <= prior <= MOST_DIMENSIONS:
+                raise InputError(
+                    f"trex.World: prior = {prior}; give a number of dimensions from 1 to {MOST_DIMENSIONS:,}"
+                )
             return StandardNormal(int(prior))
         if not (hasattr(prior, "sample") and hasattr(prior, "log_density")):
             raise InputError(
