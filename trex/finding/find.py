@@ -50,7 +50,7 @@ def _differences(run_dir: Path, plan: Plan) -> list[str]:
     before, now = (query.model_dump() for query in (found.query, plan.query))
     keys = []
     for name, value in now.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and isinstance(before[name], dict):
             keys += [f"{name}.{key}" for key in value if before[name].get(key) != value[key]]
         elif before[name] != value:
             keys.append(name)

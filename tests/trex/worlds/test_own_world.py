@@ -24,6 +24,7 @@ from trex.inference.targets.kind import TargetRequest
 from trex.runs.folder import open_run
 from trex.scenes.scene import Scene
 from trex.worlds.own.values import latent_at, own_edits, specs_of, values_at
+from trex.worlds.own.vectors import Functions
 
 QUIET: dict[str, Any] = {"progress": False, "explain": False, "large": False}
 SPECS = specs_of({"x": (2.0, 5.0), "kind": ["a", "b", "c"], "n": range(4)})
@@ -702,3 +703,11 @@ def test_the_answers_are_a_list_and_numpy_counts_dimensions() -> None:
     ):
         trex.World(prior=10**9, render=lambda z: np.zeros((4, 4)))
     trex.World(prior=np.int64(2), render=lambda z: np.zeros((4, 4)))  # type: ignore[arg-type]
+
+
+def test_a_true_number_may_be_beyond_those_that_a_model_can_say() -> None:
+    """Planted bug: seven things were refused as a typing error of a model that counts to two."""
+    seven = Functions(draw, lambda shown: "7")
+    assert seven.truth(np.zeros(2), ("0", "1", "2")) == "7"
+    with pytest.raises(trex.InputError, match="answer gives '7'"):
+        seven.truth(np.zeros(2), ("dark", "light"))

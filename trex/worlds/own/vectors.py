@@ -61,13 +61,19 @@ class Functions:
         return found
 
     def truth(self, z: Floats, labels: Sequence[str]) -> str | None:
-        """The true answer, None if no function gives it, or if it gives None; InputError if it is none of these."""
+        """The true answer, None if no function gives it, or if it gives None; InputError if it is none of these.
+
+        A number may be beyond those that the model can say.
+        """
         if self.answer is None:
             return None
         with called("answer"):
             found = self.answer(self.shown(z))
-        if found is None or (truth := str(found)) in labels:
-            return None if found is None else truth
+        if found is None:
+            return None
+        truth = str(found)
+        if truth in labels or (truth.isdecimal() and any(label.isdecimal() for label in labels)):
+            return truth
         raise InputError(
             f"trex.World: answer gives {truth!r}, which is none of the answers ({', '.join(labels)}); let it give "
             "one of them, or None where the truth is unknown"
