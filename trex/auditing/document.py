@@ -193,7 +193,9 @@ def _status(finding: Finding) -> CaseStatus:
 
 
 def _reason(finding: Finding, done: Audit) -> str:
-    stays = f"{share_words(finding.stays, 'failures rendered again')} stayed at look {done.settings.deciding}"
+    stays = (
+        f"{share_words(finding.stays, 'failures rendered again')} stayed at preset {done.settings.deciding}"
+    )
     return f"{rate_words(finding)}; {stays}" if finding.is_confirmed else f"not confirmed; {stays}"
 
 

@@ -133,7 +133,7 @@ class SearchProof(Record):
     def words(self) -> str:
         before, after = self.before, self.after
         return (
-            f"Search {self.query}, seed {self.seed}, look {self.look}: in the level set {self.prior_before} of "
+            f"Search {self.query}, seed {self.seed}, preset {self.look}: in the level set {self.prior_before} of "
             f"{counted(self.prior, 'prior scene')} before, {self.prior_after} after; found {before.found} in "
             f"{counted(before.renders, 'render')}, then {after.found} in {after.renders:,}. Of those found before "
             f"{self.kept} are still failures; of those found after {self.new} were none before: "
