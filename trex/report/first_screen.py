@@ -206,7 +206,7 @@ def _also(first: Sequence[Family], others: Sequence[Family], n: int) -> tuple[st
         for family in others[:ALSO]
     ]
     more = len(others) - ALSO
-    return (*texts, *([f"and {counted(more, 'more family', 'more families')}"] if more > 0 else []))
+    return (*texts, *([f"{counted(more, 'more family', 'more families')}."] if more > 0 else []))
 
 
 def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, str], ...]:
