@@ -135,7 +135,7 @@ from trex.scenes.moves.block_moves import RedrawNuisances
 from trex.scenes.moves.random_walk import RandomWalk
 from trex.scenes.prior import ScenePrior, draw_nuisances
 from trex.scenes.scene import scene_from_dict, scene_to_dict
-from trex.scenes.validity import problems
+from trex.scenes.validity import is_valid
 from trex.scenes.vocabulary import CLEVR
 rng = np.random.default_rng(1)
 scene = ScenePrior(n_objects=(2, 2)).sample(rng)
@@ -148,7 +148,7 @@ old = scene_from_dict(stored)
 assert old.nuisances == replace(given, exposure=(0.0,))
 first, second = (FakeRenderer().picture_of(each).pixels.astype(float).mean() for each in (scene, old))
 assert (first > second) == (given.exposure[0] > 0)
-assert problems(replace(scene, nuisances=replace(given, exposure=(0.4,))), CLEVR)
+assert not is_valid(replace(scene, nuisances=replace(given, exposure=(0.4,))), CLEVR)
 for move in (RedrawNuisances(), RandomWalk(CLEVR)):
     to = move.propose(rng, scene)
     assert to.nuisances.exposure != given.exposure and np.isfinite(move.log_q(to, scene))

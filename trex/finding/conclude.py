@@ -12,7 +12,7 @@ from trex.explain.run_families import explained_results
 from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families.family import Family
-from trex.foundation.errors import RunError
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import is_code
 from trex.report.context import goal, model_words
 from trex.report.first_screen import FirstScreen, first_screen
@@ -21,6 +21,7 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import FINDINGS, REPORT, RunFolder, open_run
 from trex.runs.manifest import Manifest
 from trex.runs.record import Record
+from trex.runs.trust import check_made_here
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
@@ -98,7 +99,8 @@ def conclude_run(
         remedy = f"run: trex resume {folder.path}" if is_code(name) else f"in Python: {again}"
         raise RunError(
             f"{folder.path / REPORT} was written with the code of {name}, which is not loaded; written again, it would "
-            f"lose the true answers and when the model fails. To write it with the code, {remedy}"
+            f"lose the true answers and when the model fails. To write it with the code, {remedy}; elsewhere without "
+            f"it, run: trex report {folder.path} --out FILE.html"
         )
     results = explained_results(folder, records)
     holds = holds_of(folder, results)
@@ -124,9 +126,16 @@ def renew_report(run: Path, world: World[Latent] | None = None) -> Outcome:
 
 
 def _is_poorer(folder: RunFolder) -> bool:
-    """Whether the folder's results were written with the code of the user's own world, which is not loaded now."""
+    """Whether the folder's results were written with the code of the user's own world, which is not loaded now.
+
+    Not those of a run of somebody else, whose page is not to be believed.
+    """
     path = folder.path / FINDINGS
     if not isinstance(folder.manifest.world, RecordedVectors) or not path.is_file():
+        return False
+    try:
+        check_made_here(folder.path, folder.manifest.query)
+    except InputError:
         return False
     return UNREAD not in path.read_text(encoding="utf-8")
 

@@ -27,6 +27,7 @@ from trex.render.picture import Picture
 from trex.runs.folder import open_run
 from trex.scenes.edits import attribute_edits, removals
 from trex.scenes.scene import Scene
+from trex.scenes.validity import is_valid
 
 QUICK = ("--top", "2", "--nuisances", "2")
 
@@ -105,13 +106,11 @@ def test_every_part_is_there(explained: Path) -> None:
 
 def test_an_edit_that_breaks_the_rules_is_said_to(explained: Path) -> None:
     """Each small thing made large is judged by the prior's rules of distance and visibility."""
-    from trex.scenes.validity import problems
-
     with open_run(explained, for_writing=False) as folder:
         vocabulary = folder.manifest.vocabulary
     for explanation in explanations(explained).values():
         for effect in (*explanation.removals, *(explanation.edits or ())):
-            assert effect.is_valid == (problems(effect.edits[0].apply(explanation.scene), vocabulary) == ())
+            assert effect.is_valid == is_valid(effect.edits[0].apply(explanation.scene), vocabulary)
 
 
 @pytest.mark.usefixtures("no_render")
