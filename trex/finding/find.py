@@ -13,7 +13,7 @@ from trex.finding.examine import After, examined
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
 from trex.inference.statistics.staying import PRIOR_DEVIATION
-from trex.query.schema import ProgramStep
+from trex.query.schema import ProgramStep, Query
 from trex.query.target import given_target
 from trex.report.report import write_report
 from trex.runs.draw_log import read_draws
@@ -44,19 +44,25 @@ SHARE = 0.05  # of the time that writing may take
 SHOWN = 5  # keys in which two queries differ
 
 
-def _differences(run_dir: Path, plan: Plan) -> list[str]:
-    """The keys in which the query of the run in this folder is another than this; empty if it is the same."""
+def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
+    """Whether the run in this folder is one of this query, and if not, in which keys the queries differ."""
     found = open_run(run_dir, for_writing=False).manifest
-    before, now = (query.model_dump() for query in (found.query, plan.query))
-    keys = []
-    for name, value in now.items():
-        if isinstance(value, dict) and isinstance(before[name], dict):
-            keys += [f"{name}.{key}" for key in value if before[name].get(key) != value[key]]
-        elif before[name] != value:
-            keys.append(name)
-    if not keys and found.facts.cards != plan.cards:
-        keys.append("the shapes of scene.introduce")
-    return keys
+    if found.query == plan.query:
+        is_same = found.facts.cards == plan.cards
+        return is_same, "" if is_same else "the shapes of scene.introduce"
+    before, now = _by_key(found.query), _by_key(plan.query)
+    keys = [key for key in now | before if before.get(key) != now.get(key)]
+    more = f" and {len(keys) - SHOWN} more keys" if len(keys) > SHOWN else ""
+    return False, f"{', '.join(keys[:SHOWN])}{more}"
+
+
+def _by_key(query: Query) -> dict[str, object]:
+    """The values of a query: "search.seed" and the like."""
+    found: dict[str, object] = {}
+    for name, value in query.model_dump().items():
+        section = {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {}
+        found |= section or {name: value}
+    return found
 
 
 def find_query(
@@ -76,9 +82,9 @@ def find_query(
     except InputError as error:  # looked at once: a run that another process begins later is in use
         if not is_run(run_dir):
             raise
-        if keys := _differences(run_dir, plan):
-            more = f" and {len(keys) - SHOWN} more keys" if len(keys) > SHOWN else ""
-            raise InputError(f"{error}; the queries differ in {', '.join(keys[:SHOWN])}{more}") from error
+        is_same, keys = _has_run_of(run_dir, plan)
+        if not is_same:
+            raise InputError(f"{error}; the queries differ in {keys}") from error
         return resume(run_dir, progress, on_begin, after)
     world = plan.open()
     with ExitStack() as stack:
