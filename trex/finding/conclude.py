@@ -14,7 +14,7 @@ from trex.explain.traces import read_traces
 from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import is_code
-from trex.report.context import goal, model_words
+from trex.report.context import goal_words, model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
 from trex.runs.draw_log import run_draws
@@ -64,10 +64,8 @@ class Outcome:
     def __str__(self) -> str:
         """The first hits, the ending, the rate, the families, the verdicts and, last, the path of the report."""
         manifest, results = self.manifest, self.results
-        verb, answers = goal(manifest)
         scope = manifest.world.scope(manifest.query)
-        wanted = f"{verb} {' and '.join(answers)}".rstrip()  # some targets name no answer
-        asked = f"{model_words(manifest)} {wanted}; world: {scope}"
+        asked = f"{model_words(manifest)} {goal_words(manifest)}; world: {scope}"
         lines = [*self.first.lines, "", asked]
         for number, hit in enumerate(results.found[:SHOWN], start=1):
             says = f"{hit.answer} ({hit.answers[0][1]:.3f})"

@@ -16,7 +16,7 @@ from trex.foundation.words import counted
 from trex.inference.statistics.paired import Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
-from trex.report.context import goal, model_words
+from trex.report.context import goal_words, model_words
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
@@ -54,9 +54,7 @@ class ComparedRun:
     @property
     def target(self) -> str:
         """The target in words."""
-        verb, answers = goal(self.manifest)
-        wanted = f"{verb} {' and '.join(answers)}".rstrip()
-        return f"{wanted}; world of {self.manifest.world.scope(self.manifest.query)}"
+        return f"{goal_words(self.manifest)}; world of {self.manifest.world.scope(self.manifest.query)}"
 
     @property
     def renders_each(self) -> str:

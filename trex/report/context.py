@@ -265,6 +265,12 @@ def goal(manifest: Manifest) -> Goal:
     return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
 
 
+def goal_words(manifest: Manifest) -> str:
+    """What is looked for, in words: "is sure of 1"; some targets name no answer."""
+    verb, answers = goal(manifest)
+    return f"{verb} {' and '.join(answers)}".rstrip()
+
+
 def model_words(manifest: Manifest) -> str:
     """Display name of the model."""
     model = manifest.query.model
