@@ -14,7 +14,7 @@ import numpy as np
 
 from trex.explain.explanation import Explanation
 from trex.explain.stored import read_explanations
-from trex.explain.traces import Traces, failures_of, half_of, read_traces, wrong_others
+from trex.explain.traces import Traces, failures_of, half_of, read_traces, unexplained, wrong_others
 from trex.families.cases import Case, could_fail, families_of, judged
 from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Judged
@@ -151,7 +151,13 @@ def _described(
         failure = _failure(hit, traces, explanations)
         if failure is not None:
             cases.append(Case(situation(hit.record.scene), failure, cluster, place))
-    cohort = [situation(scene) for scene in _plain_prior(records)]
+    unclear = unexplained(folder.manifest, results, traces)
+    cohort = [
+        Situation(
+            facts_of(z, vocabulary), traces.explained(z), conditions, is_untraced=scene_id(z) in unclear
+        )
+        for z in _plain_prior(records)
+    ]
     chosen, selection = wrong_others(folder.manifest, results)
     known = {
         place: situation(draw.z, failures)

@@ -77,6 +77,11 @@ class Traces:
         failures = row.failures if row else ()
         return tuple(failure.unit for failure in failures if failure.symptom.what in ATTRIBUTES)
 
+    def explained(self, scene: Scene) -> tuple[Failure, ...]:
+        """All that the model misreads in a scene, if that explains its answer; none if it was not traced."""
+        row = self.hits.get(scene_id(scene)) or self.others.get(scene_id(scene))
+        return tuple(map(misread, row.misreadings)) if row and row.failures else ()
+
     @property
     def closed(self) -> str:
         """Why the model could not be asked other questions; "" if it could, or if nothing was traced."""
@@ -160,9 +165,19 @@ def trace_others(folder: RunFolder, world: OpenWorld, results: Results, progress
     progress("other wrong answers traced", len(others), len(others))
 
 
+def unexplained(manifest: Manifest, results: Results, traces: Traces) -> set[str]:
+    """The prior scenes (`scene_id`) with a wrong answer, of which it is not known what the model misreads."""
+    draws, _ = results.sample.counted
+    return {_id(draw.z) for draw in draws if _is_wrong(manifest, draw)} - {
+        scene for rows in (traces.hits, traces.others) for scene, row in rows.items() if row.failures
+    }
+
+
 def _is_wrong_other(manifest: Manifest, draw: Draw[Latent]) -> bool:
-    if manifest.target.is_hit(draw.state.log_probs):
-        return False
+    return not manifest.target.is_hit(draw.state.log_probs) and _is_wrong(manifest, draw)
+
+
+def _is_wrong(manifest: Manifest, draw: Draw[Latent]) -> bool:
     answer = manifest.facts.labels[int(np.argmax(draw.state.log_probs))]
     return manifest.world.judge(manifest.resolved, draw.z, answer).is_wrong is True
 

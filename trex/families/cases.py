@@ -28,7 +28,7 @@ from trex.scenes.conditions import Bools, Condition
 from trex.scenes.questions.variants import Ints
 from trex.scenes.vocabulary import Vocabulary
 
-MOST_CONDITIONS = 3
+MOST_CONDITIONS = 4
 SHARED = 0.8  # of a kind's failures, the share that one rule for all of them must hold for
 SPLIT = 3  # failures that a rule for a part of them must hold for
 SUGGESTED = 0.2  # level of a condition that is named as a possibility, for other scenes to judge
@@ -61,7 +61,11 @@ class Case:
 
 
 def families_of(cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
-    """The families of these failures, those with the most members first; `cohort` are plain prior scenes.
+    """The families of these failures, those with the most members first.
+
+    `cohort` are plain prior scenes with what is known to fail in each. A unit that fails is held against none, and nor
+    is any of a scene in which something fails, but it is not known what (`Situation.is_untraced`): of those that fail
+    in a scene together it would not be known, and a condition under which they fail alone would seem to matter.
 
     A kind of failure with a condition that nearly all of its cases share is one family; if only a part shares one, that
     part is a family and the others are another. What is misread is told for each true value by itself if one of them
@@ -167,17 +171,15 @@ def _of_truth(
     left = [k for k in range(len(every)) if k not in known]
     base, conditions = [every[k] for k in known], [every[k] for k in left]
     table = np.stack([case.scene.table(symptom.level)[case.failure.unit, left] for case in cases])
-    others = np.concatenate(
-        [
-            np.zeros((0, len(left)), np.bool_),
-            *(
-                np.repeat(scene.table(symptom.level), _times(scene, symptom, value, base), axis=0)[:, left]
-                for scene in cohort
-            ),
-        ]
-    )
+    rows, is_sound = [np.zeros((0, len(left)), np.bool_)], [np.zeros(0, np.bool_)]
+    for scene in cohort:
+        times = _times(scene, symptom, value, base)
+        rows.append(np.repeat(scene.table(symptom.level), times, axis=0)[:, left])
+        is_sound.append(np.repeat(_may_be_sound(scene, key, len(times)), times))
+    others = np.concatenate(rows)
+    sound = others[np.concatenate(is_sound)]
     found = []
-    for rule, is_clear, places in _covered(table, others, [case.cluster for case in cases]):
+    for rule, is_clear, places in _covered(table, sound, [case.cluster for case in cases]):
         hits = [k for k in places if cases[k].place >= 0]
         if hits:
             members = [cases[k] for k in hits]
@@ -285,6 +287,13 @@ def counts(family: Family, scene: Situation) -> NDArray[np.int64]:
     return np.array(
         [[int((fails & side).sum()), int(side.sum())] for side in (could & holds, could & ~holds)]
     )
+
+
+def _may_be_sound(scene: Situation, key: Key, units: int) -> Bools:
+    """(units,): which units of a plain scene are not known to fail so."""
+    failed = [failure.unit for failure in scene.failures if (failure.symptom, failure.value) == key]
+    found: Bools = ~np.isin(np.arange(units), failed) & (not scene.is_untraced)
+    return found
 
 
 def could_fail(family: Family, scene: Situation) -> Bools:

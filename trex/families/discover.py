@@ -45,6 +45,7 @@ class Situation:
 
     Units are the scene's objects, the scene itself, or its questions, with true answers `truths`; `questions` gives
     the questions. Tables of conditions are made when they are first needed. `showing` restricts which units can fail.
+    `is_untraced`: an answer about it was wrong, and it is not known what failed.
     """
 
     _shows: Shows | None = None
@@ -56,8 +57,9 @@ class Situation:
         conditions: Vocabularies,
         truths: Sequence[str] = (),
         questions: Callable[[], Sequence[Asked]] = tuple,
+        is_untraced: bool = False,
     ) -> None:
-        self.facts, self.failures = facts, failures
+        self.facts, self.failures, self.is_untraced = facts, failures, is_untraced
         self._truths, self._conditions, self._questions = truths, conditions, questions
         self._tables: dict[Level, Bools] = {}
 

@@ -102,6 +102,23 @@ def test_the_planted_condition_is_named_and_no_other(name: str) -> None:
     assert right >= 4, found
 
 
+def small_rubber_left_of_red(graph: nx.DiGraph, index: int) -> bool:
+    return small_left_of_red(graph, index) and graph.nodes[index]["material"] == "rubber"
+
+
+def test_units_that_are_known_to_fail_are_held_against_no_condition() -> None:
+    """Planted bug: random scenes as if nothing failed in them, so that half of the small ones left of red "do not"."""
+    scenes = [(facts, failing(small_rubber_left_of_red, facts)) for facts in prior_scenes()]
+    cases = [case(facts, units[0], k, k) for k, (facts, units) in enumerate(scenes) if units][:10]
+    known = [
+        situation(facts, [Failure(SHAPE, unit, "", "cube") for unit in units]) for facts, units in scenes
+    ]
+    (family,) = families_of(cases, known, NO_CUBES)
+    assert named(family) == {"size small", "material rubber", "left color red"} and family.is_clear
+    (wider,) = families_of(cases, [situation(facts) for facts, _ in scenes], NO_CUBES)
+    assert named(wider) < named(family)
+
+
 def test_it_is_said_how_many_objects_of_random_scenes_meet_the_conditions() -> None:
     """A reader of "far more often than in random scenes" asked for the number. Planted bug: spheres counted as well."""
     ordinary = prior_scenes()[:100]

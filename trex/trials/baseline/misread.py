@@ -10,7 +10,7 @@ from trex.datasets.examples import Example
 from trex.families.cases import Case, families_of
 from trex.families.discover import Situation, conditions_of
 from trex.families.one_question import OneQuestion
-from trex.families.symptom import misread, misread_words
+from trex.families.symptom import Failure, misread, misread_words
 from trex.foundation.errors import InputError
 from trex.inference.rng import TRACE_STREAM, stream
 from trex.inference.scoring import images
@@ -45,11 +45,14 @@ class Tracer:
         self._plan = plan
         self._cases: list[Case] = []
         self._names: list[str] = []
+        self._wrong: dict[str, tuple[Failure, ...]] = {}  # by `scene_id`: what was misread, if it is known
         self._traced, self._untraced, self._closed, self._are_cameras_known = 0, "", "", True
 
     def traced(self, example: Example, row: ScoredExample) -> ScoredExample:
         """The row of a picture; with what explains its answer if that is a true mistake that can be traced."""
         plan = self._plan
+        if row.has_truth and not row.is_right and example.scene is not None:
+            self._wrong[scene_id(photographed(example).scene)] = ()
         if not row.is_mistake or not plan.query.target.declared.is_sure or self._traced == MOST:
             return row
         if why := self._closed or _why_not(plan, example.scene):
@@ -70,6 +73,7 @@ class Tracer:
         self._traced += 1
         if found.by[0] is None:
             return row
+        self._wrong[scene_id(known.scene)] = tuple(map(misread, found.misreadings))
         misreading = found.misreadings[found.by[0]]
         failure = misread(misreading)
         scene = Situation(facts, (failure,), conditions_of(plan.vocabulary))
@@ -101,7 +105,11 @@ class Tracer:
         vocabulary = self._plan.vocabulary
         conditions = conditions_of(vocabulary)
         shows = OneQuestion(self._plan.question.program, vocabulary).shows(lambda wrong: True)
-        return [Situation(facts_of(z, vocabulary), (), conditions).showing(shows) for z in usable]
+        known = [(facts_of(z, vocabulary), self._wrong.get(scene_id(z))) for z in usable]
+        return [
+            Situation(facts, failed or (), conditions, is_untraced=failed == ()).showing(shows)
+            for facts, failed in known
+        ]
 
 
 def _why_not(plan: Plan, scene: Scene | None) -> str:
