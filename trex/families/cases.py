@@ -2,9 +2,10 @@
 
 Found scenes are few and depend on each other, so their failures are held against objects of plain prior scenes whose
 answers need not be known (a case-cohort design: Prentice 1986, Biometrika 73, 1-11): a condition that all failures
-meet and few objects of the prior do says when the model fails. Failures of one cluster count once. Whether a condition
-matters is judged by prior scenes that are not among the cases (`judged`). If all failures come from one question, the
-situations count only what that can show (`Situation.showing`, `trex.families.one_question`).
+meet and few objects of the prior do says when the model fails. Objects of the prior that are known to fail are no
+controls. Failures of one cluster count once. Whether a condition matters is judged by prior scenes that are not among
+the cases (`judged`). If all failures come from one question, the situations count only what that can show
+(`Situation.showing`, `trex.families.one_question`).
 """
 
 from __future__ import annotations
