@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.planted.run import ENTRANTS, Bench, carry_out, cpu_hours, keep, table
+from benchmarks.planted.score import nameable
 from benchmarks.planted.world import CHUNK
 
 POOL = 100_000
@@ -29,6 +30,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--table", action="store_true", help="print the table of all runs in OUT, and do none"
     )
     parser.add_argument(
+        "--nameable", action="store_true", help="say which faults their own conditions find, and do no run"
+    )
+    parser.add_argument(
         "--record",
         type=Path,
         help="a file of earlier runs, which are not done again; adds those in OUT to it",
@@ -44,6 +48,10 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"writes to {bench.out}; safe to stop at any time: the same command resumes", flush=True)
     known = bench.targets(chosen.targets, chosen.secret)
     wanted = [target for target in known if not chosen.target or target.name in chosen.target]
+    if chosen.nameable:
+        found = [each for target in wanted for each in nameable(bench.truth(bench.answerer(target)))]
+        print(f"{sum(found)} of {len(found)} faults are found by their own conditions")
+        return
     for line in carry_out(
         bench,
         wanted,

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted.answerer import Answerer
-from benchmarks.planted.claims import Claim, Part, Slice, anywhere, in_questions, in_scenes, units
+from benchmarks.planted.claims import (
+    Claim,
+    Part,
+    Slice,
+    anywhere,
+    claim_of,
+    in_questions,
+    in_scenes,
+    units,
+)
 from benchmarks.planted.faults import Fault
 from benchmarks.planted.referee import Shown
 from benchmarks.planted.targets import recolored
@@ -120,6 +129,15 @@ def score(claims: Sequence[Claim | Slice], truth: Truth) -> dict[str, object]:
         "false_families": 0 if faults else len(claims),
         "claims": rows,
     }
+
+
+def nameable(truth: Truth) -> list[bool]:
+    """Which faults their own conditions find: one that lies outside of the vocabulary, or that a network has learned
+    otherwise, no sentence may.
+    """
+    faults = truth.answerer.target.faults
+    claims = [claim_of(fault.conditions, fault.words) for fault in faults]
+    return [_judged(claim, k, region_cases(truth, k), truth).finds for k, claim in enumerate(claims)]
 
 
 def region_cases(truth: Truth, number: int) -> Cases:

@@ -25,7 +25,7 @@ from benchmarks.planted.faults import Fault, Outside, Target
 from benchmarks.planted.page import PAGE, RECORDS, chart, planted, written
 from benchmarks.planted.referee import BudgetSpentError, Referee
 from benchmarks.planted.run import Bench, carry_out, cells, cpu_hours, keep, rows, table
-from benchmarks.planted.score import pictures_of, recolored_cases, score, truth_of
+from benchmarks.planted.score import nameable, pictures_of, recolored_cases, score, truth_of
 from benchmarks.planted.targets import measured
 from benchmarks.planted.trained import network
 from benchmarks.planted.world import CHUNK, Pool, Stream
@@ -109,6 +109,12 @@ def test_a_claim_need_not_say_that_an_object_is_not_yet_what_it_is_taken_for(poo
     truth = truth_of(Answerer(target), pool)
     assert score([claim("shape cylinder", "material metal")], truth)["found"] == 1
     assert score([claim("shape cylinder", "material metal", "size large")], truth)["found"] == 0
+
+
+def test_a_fault_outside_of_the_vocabulary_is_not_found_by_its_conditions(pool: Pool) -> None:
+    beyond = replace(CYLINDERS, outside=Outside("x", -0.5, 0.5))
+    both = Answerer(replace(TARGET, faults=(CYLINDERS, beyond)))
+    assert nameable(truth_of(both, pool)) == [True, False]
 
 
 def test_parts_of_a_claim_need_not_hold_of_one_object(pool: Pool) -> None:
