@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.families.discover import Situation, conditions_of, counted, of_truth, was
-from trex.families.family import CLEAR, Family, Judged, Share
+from trex.families.family import CLEAR, Family, Judged, Share, named_value
 from trex.families.pattern import Pattern
 from trex.families.rules import LEVEL, Rule, find_rules, needed
-from trex.families.symptom import Failure, Symptom
+from trex.families.symptom import PHANTOM, Failure, Symptom
 from trex.inference.statistics.two_phase import Selection, everyone
 from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Condition
@@ -38,7 +38,7 @@ OFTEN = 0.5  # share of the members that a further condition must hold for to be
 EACH = 0.9875
 COHORT = 0.99  # level of the bounds on how many units of a prior scene meet the conditions
 
-Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken for
+Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken for; phantoms are of one kind
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Case:
     @property
     def key(self) -> Key:
         """What makes it one kind of failure with another."""
-        return self.failure.symptom, self.failure.value
+        return _key(self.failure)
 
     @property
     def was(self) -> str:
@@ -166,7 +166,7 @@ def _of_truth(
     key: Key, truth: str, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
 ) -> list[Family]:
     """The families of cases whose units are all `truth`, or of any; held against units of the prior that are so."""
-    symptom, value = key
+    symptom, value = key[0], named_value(key[0], [case.failure.value for case in cases])
     every = conditions_of(vocabulary)[symptom.level]
     known = of_truth(every, symptom, ((truth, value, len(cases)),)) if truth else []
     left = [k for k in range(len(every)) if k not in known]
@@ -184,7 +184,7 @@ def _of_truth(
         hits = [k for k in places if cases[k].place >= 0]
         if hits:
             members = [cases[k] for k in hits]
-            became = counted((case.was, value) for case in members)
+            became = counted((case.was, case.failure.value) for case in members)
             kind = of_truth(conditions, symptom, became)
             named = sorted({*rule, *kind})
             family = _family(symptom, [*base, *(conditions[c] for c in named)], members, became, is_clear)
@@ -275,6 +275,10 @@ def _family(
     )
 
 
+def _key(failure: Failure) -> Key:
+    return failure.symptom, "" if failure.symptom.what == PHANTOM else failure.value
+
+
 def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
     """The first case of each cluster."""
     return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
@@ -292,7 +296,7 @@ def counts(family: Family, scene: Situation) -> NDArray[np.int64]:
 
 def _may_be_sound(scene: Situation, key: Key, units: int) -> Bools:
     """(units,): which units of a plain scene are not known to fail so."""
-    failed = [failure.unit for failure in scene.failures if (failure.symptom, failure.value) == key]
+    failed = [failure.unit for failure in scene.failures if _key(failure) == key]
     found: Bools = ~np.isin(np.arange(units), failed) & (not scene.is_untraced)
     return found
 

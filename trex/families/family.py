@@ -22,7 +22,9 @@ from trex.families.symptom import (
     REACHED,
     RESPONSIBLE,
     SOUGHT,
+    THING,
     Symptom,
+    is_such,
 )
 from trex.foundation.errors import InputError
 from trex.foundation.words import capitalized, counted, percent, percent_span, whole_percent, with_article
@@ -40,7 +42,7 @@ from trex.scenes.conditions import (
     scene_row,
 )
 from trex.scenes.graph import Facts, facts_of
-from trex.scenes.misreading import ATTRIBUTE_KINDS
+from trex.scenes.misreading import ATTRIBUTE_KINDS, category_of
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.description import Noun
@@ -302,7 +304,7 @@ class Family:
         """What the sentence says that a unit is taken for, or answered with; "" if it names no one value."""
         if not self.may_name or self.symptom.what not in NAMING:
             return ""
-        return clear_value(value for _, value, n in self.became for _ in range(n))
+        return named_value(self.symptom, [value for _, value, n in self.became for _ in range(n)])
 
     @property
     def wider(self) -> Family:
@@ -319,7 +321,7 @@ class Family:
         value : str
             What the unit was taken for, or the answer. Example: "cube".
         """
-        return symptom == self.symptom and self.value in ("", value)
+        return symptom == self.symptom and is_such(symptom, value, self.value)
 
     def holds(self, facts: Facts, questions: Sequence[Asked] = ()) -> Bools:
         """(units,): for which units of a scene that can fail so the conditions hold.
@@ -361,6 +363,15 @@ def fresh_members(
         holds = family.holds(facts, questions(scene) if family.symptom.level == "question" else ())
         if holds.any() if unit is None else holds[unit]:
             yield facts
+
+
+def named_value(symptom: Symptom, values: Sequence[str]) -> str:
+    """What units were taken for, if it is clear; of phantoms what most have in common: "metal cube", "red object"."""
+    if symptom.what != PHANTOM or not values:
+        return clear_value(values)
+    shape, *others = (clear_value(part) for part in zip(*map(category_of, values), strict=True))
+    common = [part for part in others if part]
+    return " ".join([*common, shape or THING]) if common or shape else ""
 
 
 def clear_value(values: Iterable[str]) -> str:

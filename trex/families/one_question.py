@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
-from trex.families.symptom import Symptom, misreading_of
+from trex.families.symptom import PHANTOM, Symptom, is_such, misreading_of
 from trex.scenes.graph import Facts
-from trex.scenes.misreading import Misreading, answers_if
+from trex.scenes.misreading import Misreading, answers_if, phantoms
 from trex.scenes.questions.programs import Program
 from trex.scenes.questions.variants import Ints
 from trex.scenes.scene import scene_id
@@ -79,4 +79,7 @@ class OneQuestion:
         return self._known[key]
 
     def _reading(self, symptom: Symptom, units: tuple[int, ...], value: str) -> tuple[Misreading, ...]:
+        if symptom.what == PHANTOM:  # of those that a sentence names, the first stands for all
+            every = (each.value for each in phantoms(self._vocabulary))
+            value = next((each for each in every if is_such(symptom, each, value)), value)
         return tuple(made for unit in units if (made := misreading_of(symptom, unit, value)))

@@ -17,6 +17,7 @@ from trex.scenes.scene import ATTRIBUTES, Scene, object_words
 OTHER, NO_WORD, NO_NUMBER = "another value", "neither yes nor no", "no number"
 WRONG = ("too few", "too many", "no for yes", "yes for no", OTHER, NO_WORD, NO_NUMBER)
 PHANTOM = "phantom"
+THING = "object"  # a phantom of no one shape: "red object"
 OF_OBJECTS: tuple[Kind, ...] = ("missed", "doubled", *ATTRIBUTE_KINDS)
 SYMPTOMS = ("missed", "doubled", PHANTOM, *ATTRIBUTE_KINDS, *MIRRORS, *WRONG)
 
@@ -67,6 +68,13 @@ class Failure:
     unit: int
     truth: str
     value: str
+
+
+def is_such(symptom: Symptom, value: str, named: str) -> bool:
+    """Whether what a unit was taken for is what a sentence names: "" is anything, "metal cube" any metal cube."""
+    if symptom.what == PHANTOM:
+        return set(named.split()) <= {*value.split(), THING}
+    return named in ("", value)
 
 
 def misread(misreading: Misreading) -> Failure:

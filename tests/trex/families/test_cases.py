@@ -13,11 +13,13 @@ import pytest
 from trex.families.cases import Case, families_of, judged
 from trex.families.discover import Situation, conditions_of
 from trex.families.family import Family, Judged, Share
+from trex.families.one_question import OneQuestion
 from trex.families.pattern import Pattern
 from trex.families.symptom import PHANTOM, Failure, Symptom
 from trex.inference.statistics.two_phase import Selection, design, everyone
 from trex.scenes.conditions import object_conditions, scene_conditions
 from trex.scenes.graph import Facts, facts_of, scene_graph
+from trex.scenes.misreading import counting
 from trex.scenes.prior import ScenePrior
 from trex.scenes.vocabulary import CLEVR
 
@@ -198,6 +200,28 @@ def test_one_mistake_with_objects_of_all_colors_is_told_once() -> None:
             assert families[0].usual == (sum(hidden), len(hidden)), "what is cyan cannot be seen as cyan"
     whole = (1, "The model sees an object as cyan where it is partly hidden by a larger object.", True)
     assert told.count(whole) >= 4, told
+
+
+def test_objects_that_are_not_there_are_one_mistake_whatever_else_they_are() -> None:
+    """Planted bug: "a small brown metal cube", "a large red rubber cube" and six more, each told by itself."""
+    seen = (
+        "small brown metal cube",
+        "large red rubber cube",
+        "small gray rubber cube",
+        "large red metal cube",
+    )
+    cases = [
+        Case(situation(facts), Failure(Symptom("scene", PHANTOM), 0, "", value), k, k)
+        for k, (facts, value) in enumerate(zip(prior_scenes()[100:], seen, strict=False))
+    ]
+    shows = OneQuestion(counting([("shape", "cube")]), CLEVR).shows(lambda answer: answer == "1")
+    (family,) = families_of(cases, [scene.showing(shows) for scene in cohort()], NO_CUBES)
+    assert (family.words, family.size) == ("The model sees a cube that is not there.", 4)
+    shown = cohort()[0].showing(shows)
+    assert shown.can_show(family.symptom, family.value).all()
+    assert not shown.can_show(family.symptom, "large red metal sphere").any(), "one more sphere is no cube"
+    reds = replace(family, became=(("", seen[1], 1), ("", "large red rubber sphere", 1)))
+    assert reds.words == "The model sees a large red rubber object that is not there."
 
 
 def test_of_one_mistake_it_is_said_what_most_of_its_objects_are() -> None:

@@ -13,7 +13,8 @@ from trex.auditing.judging.membership import ExaminedScene, Memberships, mistake
 from trex.auditing.judging.reword import Wordings
 from trex.auditing.judging.sought import Sought
 from trex.auditing.records import Tested
-from trex.families.family import Family, clear_value
+from trex.families.family import CLEAR, Family
+from trex.families.symptom import is_such
 from trex.foundation.words import percent, percent_span
 from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import discoveries, excess_p_value, level_of_chosen
@@ -182,8 +183,8 @@ def named_alike(family: Family, scenes: Sequence[ExaminedScene]) -> Family:
     if not family.value:
         return family
     values = [value for situation in scenes for value in situation.values(family)]
-    is_shown = not values or clear_value(values) == family.value
-    return family if is_shown else family.wider
+    such = sum(is_such(family.symptom, value, family.value) for value in values)
+    return family if such >= CLEAR * len(values) else family.wider
 
 
 def counted_in(families: Sequence[Family], scenes: Sequence[ExaminedScene]) -> list[HeldOut]:

@@ -9,7 +9,16 @@ from trex.auditing.examine import Asker
 from trex.auditing.records import Examined, Mistake
 from trex.families.discover import Situation, Vocabularies, conditions_of
 from trex.families.family import Family
-from trex.families.symptom import PHANTOM, Failure, Symptom, answered, misread, seen_words, wrong_words
+from trex.families.symptom import (
+    PHANTOM,
+    Failure,
+    Symptom,
+    answered,
+    is_such,
+    misread,
+    seen_words,
+    wrong_words,
+)
 from trex.scenes.graph import Facts
 from trex.scenes.misreading import Misreading, answer_if, answers_if, counting, phantoms
 from trex.scenes.questions.families import SceneQuestion
@@ -151,8 +160,10 @@ class Membership:
     def _covered(self, scene: Scene, read: Misreading) -> Iterator[Misreading]:
         """This misreading, and those of the same kind that the sentence holds for too."""
         yield read
-        if read.kind == PHANTOM and not self.family.value:
-            yield from (other for other in phantoms(self.vocabulary) if other != read)
+        if read.kind == PHANTOM:
+            symptom, named = self.family.symptom, self.family.value
+            every = (other for other in phantoms(self.vocabulary) if other != read)
+            yield from (other for other in every if is_such(symptom, other.value, named))
         elif read.index is not None and read.kind in ATTRIBUTES and not self.family.value:
             known = (getattr(scene.objects[read.index], read.kind), read.value)
             for value in self.vocabulary.values(read.kind):

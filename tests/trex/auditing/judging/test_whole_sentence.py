@@ -334,7 +334,11 @@ def test_a_phantom_is_a_symptom_of_the_scene_and_its_kind_is_named_if_it_is_the_
         membership = Membership(family, examined, CLEVR)
         said = {text for text in "123" if membership.is_failure(scene, Mistake(0, 0), question, text)}
         assert said == texts
-    assert mixed.words == "The model sees an object that is not there." and mixed.covers(
+    assert mixed.words == "The model sees a red metal object that is not there."
+    assert mixed.covers(failure.symptom, ball)
+    assert not mixed.covers(failure.symptom, "large red rubber sphere")
+    other = replace(mixed, became=(("", cube, 5), ("", "large blue rubber sphere", 5)))
+    assert other.words == "The model sees an object that is not there." and other.covers(
         failure.symptom, ball
     )
 
