@@ -22,7 +22,7 @@ from trex.families.discover import Situation, conditions_of, counted, of_truth, 
 from trex.families.family import CLEAR, Family, Judged, Share, named_value
 from trex.families.pattern import Pattern
 from trex.families.rules import LEVEL, Rule, find_rules, needed
-from trex.families.symptom import PHANTOM, Failure, Symptom
+from trex.families.symptom import PHANTOM, Failure, Symptom, is_such
 from trex.inference.statistics.two_phase import Selection, everyone
 from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Condition
@@ -38,8 +38,6 @@ OFTEN = 0.5  # share of the members that a further condition must hold for to be
 EACH = 0.9875
 COHORT = 0.99  # level of the bounds on how many units of a prior scene meet the conditions
 
-Key = tuple[Symptom, str]  # how the model fails, and what the unit was taken for; phantoms are of one kind
-
 
 @dataclass(frozen=True)
 class Case:
@@ -49,11 +47,6 @@ class Case:
     failure: Failure
     cluster: Hashable
     place: int = -1
-
-    @property
-    def key(self) -> Key:
-        """What makes it one kind of failure with another."""
-        return _key(self.failure)
 
     @property
     def was(self) -> str:
@@ -71,17 +64,13 @@ def families_of(cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: 
     A kind of failure with a condition that nearly all of its cases share is one family; if only a part shares one, that
     part is a family and the others are another. What is misread is told for each true value by itself if one of them
     makes up most of it, or if only so its conditions stand out: green, red and blue things that are all seen as cyan
-    where they are hidden are one family. Cases that are no hits help to find conditions, and are no members.
+    where they are hidden are one family. So is what it is taken for: red things that are seen as brown, gray and purple
+    are seen in another color. Cases that are no hits help to find conditions, and are no members.
     """
-    kinds: dict[Key, list[Case]] = {}
+    kinds: dict[Symptom, list[Case]] = {}
     for case in cases:
-        kinds.setdefault(case.key, []).append(case)
-    found = [
-        family
-        for key, mine in kinds.items()
-        if any(case.place >= 0 for case in mine)
-        for family in _of_kind(key, mine, cohort, vocabulary)
-    ]
+        kinds.setdefault(case.failure.symptom, []).append(case)
+    found = [family for mine in kinds.values() for family in _of_symptom(mine, cohort, vocabulary)]
     return sorted(found, key=lambda family: (-family.size, family.members))
 
 
@@ -133,19 +122,32 @@ def _mean(values: Floats, selection: Selection, most: int, level: float) -> tupl
     return total / selection.n, float(low) / selection.n, float(high) / selection.n
 
 
-def _of_kind(
-    key: Key, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
-) -> list[Family]:
+def _of_symptom(cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
+    """Of each value that units are taken for by itself, unless none has half of the starts; phantoms are one."""
+    hits = [case for case in cases if case.place >= 0]
+    starts = Counter(value for value, _ in {(case.failure.value, case.cluster) for case in hits})
+    of_each = [[case for case in cases if case.failure.value == value] for value in starts]
+    if hits and hits[0].failure.symptom.what == PHANTOM:
+        return _of_kind(cases, cohort, vocabulary)
+    split = [family for mine in of_each for family in _of_kind(mine, cohort, vocabulary)]
+    if 2 * max(starts.values(), default=0) >= starts.total():
+        return split
+    together = _of_kind(cases, cohort, vocabulary)
+    clear = [sum(family.size for family in each if family.is_clear) for each in (together, split)]
+    return together if clear[0] >= clear[1] else split
+
+
+def _of_kind(cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary) -> list[Family]:
     truths = Counter(case.was for case in cases if case.place >= 0)
     split = [
         family
         for truth in truths
-        for family in _of_truth(key, truth, [case for case in cases if case.was == truth], cohort, vocabulary)
+        for family in _of_truth(truth, [case for case in cases if case.was == truth], cohort, vocabulary)
     ]
     starts = Counter(was for was, _ in {(case.was, case.cluster) for case in cases})
     if max(starts.values()) >= CLEAR * starts.total():
         return split
-    together = _of_truth(key, "", cases, cohort, vocabulary)
+    together = _of_truth("", cases, cohort, vocabulary)
     clear = [sum(family.size for family in each if family.is_clear) for each in (together, split)]
     return together if clear[0] >= clear[1] and _are_alike(cases, together[0]) else split
 
@@ -163,10 +165,11 @@ def _are_alike(cases: Sequence[Case], family: Family) -> bool:
 
 
 def _of_truth(
-    key: Key, truth: str, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
+    truth: str, cases: Sequence[Case], cohort: Sequence[Situation], vocabulary: Vocabulary
 ) -> list[Family]:
     """The families of cases whose units are all `truth`, or of any; held against units of the prior that are so."""
-    symptom, value = key[0], named_value(key[0], [case.failure.value for case in cases])
+    symptom = cases[0].failure.symptom
+    value = named_value(symptom, [case.failure.value for case in cases])
     every = conditions_of(vocabulary)[symptom.level]
     known = of_truth(every, symptom, ((truth, value, len(cases)),)) if truth else []
     left = [k for k in range(len(every)) if k not in known]
@@ -176,7 +179,7 @@ def _of_truth(
     for scene in cohort:
         times = _times(scene, symptom, value, base)
         rows.append(np.repeat(scene.table(symptom.level), times, axis=0)[:, left])
-        is_sound.append(np.repeat(_may_be_sound(scene, key, len(times)), times))
+        is_sound.append(np.repeat(_may_be_sound(scene, symptom, value, len(times)), times))
     others = np.concatenate(rows)
     sound = others[np.concatenate(is_sound)]
     found = []
@@ -275,10 +278,6 @@ def _family(
     )
 
 
-def _key(failure: Failure) -> Key:
-    return failure.symptom, "" if failure.symptom.what == PHANTOM else failure.value
-
-
 def _one_of_each(clusters: Sequence[Hashable]) -> list[int]:
     """The first case of each cluster."""
     return [k for k, cluster in enumerate(clusters) if cluster not in clusters[:k]]
@@ -294,9 +293,13 @@ def counts(family: Family, scene: Situation) -> NDArray[np.int64]:
     )
 
 
-def _may_be_sound(scene: Situation, key: Key, units: int) -> Bools:
+def _may_be_sound(scene: Situation, symptom: Symptom, value: str, units: int) -> Bools:
     """(units,): which units of a plain scene are not known to fail so."""
-    failed = [failure.unit for failure in scene.failures if _key(failure) == key]
+    failed = [
+        each.unit
+        for each in scene.failures
+        if each.symptom == symptom and is_such(symptom, each.value, value)
+    ]
     found: Bools = ~np.isin(np.arange(units), failed) & (not scene.is_untraced)
     return found
 

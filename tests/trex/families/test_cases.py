@@ -224,6 +224,28 @@ def test_objects_that_are_not_there_are_one_mistake_whatever_else_they_are() -> 
     assert reds.words == "The model sees a large red rubber object that is not there."
 
 
+def test_one_mistake_that_ends_in_many_colors_is_told_once() -> None:
+    """Planted bug: red things seen as brown, as gray and as purple, each told by itself, without a condition."""
+    color, rng = Symptom("object", "color"), np.random.default_rng(5)
+    units = [
+        (facts, i)
+        for facts in prior_scenes()
+        for i, item in enumerate(facts.scene.objects)
+        if item.color == "red" and any(True for _ in touching(scene_graph(facts), i))
+    ]
+    cases = [
+        Case(situation(facts), Failure(color, i, "", ("brown", "gray", "purple", "cyan")[k % 4]), k, k)
+        for k, (facts, i) in enumerate(units[n] for n in rng.permutation(len(units))[:16])
+    ]
+    shows = OneQuestion(counting([("color", "red")]), CLEVR).shows(lambda answer: True)
+    (family,) = families_of(cases, [scene.showing(shows) for scene in cohort()], NO_CUBES)
+    words = "The model sees a red object in another color where it overlaps another object in the picture."
+    assert (family.words, family.size, family.is_clear) == (words, 16, True)
+    mostly = [replace(each, failure=replace(each.failure, value="brown")) for each in cases[:8]]
+    brown, *_ = families_of([*mostly, *cases[8:]], cohort(), NO_CUBES)
+    assert brown.words.startswith("The model sees a red object as brown"), "half of them and more are"
+
+
 def test_of_one_mistake_it_is_said_what_most_of_its_objects_are() -> None:
     for colors, words in (
         (("green",), "The model sees a green object as cyan"),

@@ -97,7 +97,10 @@ class Tracer:
 
     def _cohort(self, plain: Sequence[Photographed]) -> list[Situation]:
         """These scenes; none if no two mistakes are of a kind, or where a camera is not known."""
-        if len({case.key for case in self._cases}) == len(self._cases) or not self._are_cameras_known:
+        if (
+            len({case.failure.symptom for case in self._cases}) == len(self._cases)
+            or not self._are_cameras_known
+        ):
             return []
         usable = [
             each.scene for each in plain if each.is_camera_known and not _why_not(self._plan, each.scene)
