@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex.foundation.files import write_atomic
+from trex.foundation.words import quoted
 from trex.pages.page import page
 from trex.repair.files import Found, write_json
 from trex.repair.folder import COMMANDS, STEPS, Step
@@ -128,7 +129,7 @@ def write_report(folder: Folder) -> dict[str, object]:
         "names": correct.rules.names if correct is not None else {},
         "missing": list(dict.fromkeys(missing)),
         "commands": [
-            f"trex repair {each} {folder.path}" for each in ("distill", "label", "correct", "report")
+            f"trex repair {each} {quoted(folder.path)}" for each in ("distill", "label", "correct", "report")
         ],
         **domain.show(folder, results.found),
     }

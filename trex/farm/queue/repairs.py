@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
+from trex.foundation.words import quoted
 from trex.query.schema import Query
 from trex.query.toml_text import toml_value
 from trex.repair.folder import begin
@@ -21,7 +22,9 @@ def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:
     text, table = chosen_table(path, overrides)
     query = repair_query(table, str(path))
     if not isinstance(query, SceneQuery):
-        raise InputError(f"{named} renders nothing, so no farm is needed: trex repair identify {named}")
+        raise InputError(
+            f"{named} renders nothing, so no farm is needed: trex repair identify {quoted(named)}"
+        )
     if places := _absolute(query):
         text, table = chosen_table(path, [*overrides, *places])
         query = repair_query(table, str(path))
