@@ -45,7 +45,7 @@ def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:
 
 def _absolute(query: SceneQuery) -> list[str]:
     """Overrides by which the query names files by absolute paths: the queue may run elsewhere."""
-    model, runs = query.model.name, query.identify.runs
+    model, runs = query.model.name, [os.path.expanduser(run) for run in query.identify.runs]
     found = []
     if os.path.isfile(model) and not os.path.isabs(model):
         found.append(f"model.name={toml_value('model.name', os.path.abspath(model))}")
