@@ -128,7 +128,9 @@ def _words(done: StoredBaseline) -> str:
     from trex.trials.baseline.page import PAGE, mark_words
 
     with_mistakes = [each for each in done.baselines if each.mistakes.count]
-    lines = [f"{each.query}: {each.question} {each.target}\n  {mark_words(each)}" for each in with_mistakes]
+    lines = [
+        f"{each.query}: {each.question} Hit: {each.wanted}\n  {mark_words(each)}" for each in with_mistakes
+    ]
     if len(with_mistakes) > 1:
         marks = [row.mark for each in with_mistakes for row in each.seen if row.is_mistake]
         lines.append(f"all queries: of {len(marks)} true mistakes, {count_marks(marks).words}")
