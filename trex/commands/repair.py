@@ -118,8 +118,9 @@ def _found(repair: Repair, step: str) -> Printed:
     if step == "correct" and results.novelty is not None:
         found = [results.novelty, *found]
         document["novelty"] = results.novelty.model_dump()
-    words = [line for each in found for line in (*each.lines, *each.sentences)]
-    return Printed(document, "\n".join([*words, f"next: trex repair {NEXT[step]} {quoted(repair.path)}"]))
+    return Printed(
+        document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {quoted(repair.path)}"])
+    )
 
 
 def _vote_words(pictures: Path, place: Path) -> str:

@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 PAGE, DOCUMENT = "report.html", "report.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What the finished steps found, by step; and what was proved besides of a correction on scenes."""
 
     found: Mapping[Step, Found]
     proof: Proof | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"<Results: {self.title}; of {', '.join(self.found)}; print it for all>"
 
     @property
     def identify(self) -> Found:
