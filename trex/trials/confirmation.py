@@ -207,7 +207,7 @@ class EnlargedLook:
         after, (width, height) = self.scene.after, self.size
         sure = percent(float(np.exp(max(after.log_probs))))
         return (
-            f"The same scene at another look, preset {self.preset}, {width}×{height}. There the model says "
+            f"The same scene at preset {self.preset}, {width}×{height}. There the model says "
             f"{after.answer} ({sure}), confidence in the target {percent(after.confidence)}; "
             f"the scene {self.scene.verdict}."
         )
