@@ -1,4 +1,4 @@
-"""Numbers, shares and nouns for sentences; and text that a terminal shows as it is, control characters as escapes.
+"""Numbers, shares, nouns and commands for sentences; and text that a terminal shows as it is, control codes escaped.
 
 Labels, questions and names come from files and models of others. Written raw, they could clear a terminal, set its
 title, forge a line of ours (C0 and C1 controls), or show another text than they hold (bidirectional overrides).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import unicodedata
 
 # What an estimate is rounded up to, in seconds, below each duration.
@@ -84,6 +85,11 @@ def _longest_backticks(text: str) -> int:
 
 def _escape(letter: str) -> str:
     return letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else repr(letter)[1:-1]
+
+
+def quoted(argument: object) -> str:
+    """A path or name as one types it in a shell: "runs/a", "'my runs/a'"; for commands that a message advises."""
+    return shlex.quote(str(argument))
 
 
 def percent(value: float) -> str:

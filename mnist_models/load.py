@@ -12,6 +12,7 @@ from trex.artifacts.cache import cache_root
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.foundation.errors import InputError
+from trex.foundation.files import from_home
 from trex.mnist_models.card import AUTOENCODERS, CLASSIFIERS, DECODERS, DigitCard, parse_card
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.models import Autoencoder, DecoderRenderer, DigitClassifier
@@ -86,7 +87,7 @@ def load_autoencoder(spec: str, threads: int = 1) -> Autoencoder:
 def weights_path(spec: str) -> Path:
     """The path of a spec's weights; InputError if there are none."""
     if spec.endswith(SUFFIX):
-        return Path(spec)
+        return from_home(Path(spec))
     for folder in _folders():
         place = folder / f"{spec}{SUFFIX}"
         if "/" not in spec and place.is_file():

@@ -20,6 +20,7 @@ from trex.clevr_models.interface.bound import BoundModule
 from trex.clevr_models.interface.options import IEP
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.files import from_home
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ def load_iep(spec: str) -> IepModel:
 
 def _parts(name: str) -> tuple[Part, ...]:
     if name.endswith(FILES):
-        return read_parts(Path(name))
+        return read_parts(from_home(Path(name)))
     if name in PAIRS:
         return tuple(load_part(part) for part in PAIRS[name])
     if name not in PARTS:

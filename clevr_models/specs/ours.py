@@ -11,6 +11,7 @@ from trex.clevr_models.chat.endpoint import is_served
 from trex.clevr_models.interface.options import HF, IEP, ONNX
 from trex.clevr_models.specs.adapter import LAST, Adapter, runs_nothing
 from trex.foundation.errors import InputError
+from trex.foundation.files import from_home
 
 if TYPE_CHECKING:
     from trex.clevr_models.interface.bound import ClevrModel
@@ -59,7 +60,7 @@ def _iep(spec: str, threads: int) -> ClevrModel:
 def _onnx(spec: str, threads: int) -> ClevrModel:
     from trex.clevr_models.adapters.onnx_model import load_onnx
 
-    return load_onnx(Path(spec.removeprefix(ONNX)), threads)
+    return load_onnx(from_home(Path(spec.removeprefix(ONNX))), threads)
 
 
 def _hf(spec: str, threads: int, options: ModelOptions | None = None) -> ClevrModel:
@@ -89,7 +90,7 @@ def _openai(spec: str, threads: int, options: ModelOptions | None = None) -> Cle
 def _percept(spec: str, threads: int) -> ClevrModel:
     from trex.clevr_models.percept.model import load_percept
 
-    return load_percept(Path(spec))
+    return load_percept(from_home(Path(spec)))
 
 
 def _ask(spec: str, threads: int) -> ClevrModel:

@@ -78,6 +78,11 @@ class Goal(NamedTuple):
     words: str
     answers: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """What reports say, answers included: "is torn between 1 and 2"."""
+        return f"{self.words} {' and '.join(self.answers)}".rstrip()
+
 
 @dataclass(frozen=True)
 class TargetKind:

@@ -210,3 +210,13 @@ def test_a_pickled_checkpoint_is_not_a_model(tmp_path: Path) -> None:
         load_model(str(tmp_path / "model.pth"))
     with pytest.raises(InputError, match="is missing"):
         load_model(str(tmp_path / "model.safetensors"))
+
+
+@pytest.mark.parametrize("spec", ["{}.safetensors", "onnx:{}.onnx", "iep:{}.pt"])
+def test_a_file_of_a_model_may_begin_at_home(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: a folder "~" in the current one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/m")):
+        load_model(spec.format("~/m"))

@@ -71,7 +71,7 @@ class CountedQueries:
         lines = []
         for baseline in self.done.baselines:
             lines += [
-                f"{baseline.query}: {baseline.question} {baseline.target}; model {baseline.model}",
+                f"{baseline.query}: {baseline.question} Hit: {baseline.wanted}; model {baseline.model}",
                 f"  {baseline.source}",
             ]
             lines += [f"  {sentence}" for sentence in sentences(baseline)]

@@ -229,7 +229,7 @@ def _bank_fields(bank: StoredBank) -> dict[str, object]:
 
 def _line(bank: StoredBank) -> str:
     index = bank.index
-    what = f"{index.world.words}; seed {index.seed}; look {index.look}" if index else "no usable bank.json"
+    what = f"{index.world.words}; seed {index.seed}; preset {index.look}" if index else "no usable bank.json"
     used = time.strftime("%Y-%m-%d %H:%M", time.localtime(bank.used))
     scenes, size = counted(bank.pictures, "scene"), size_words(bank.size)
     return f"{bank.name[:SHORT]}  {scenes:>14}  {size:>10}  used {used}  {what}"

@@ -11,6 +11,7 @@ from pydantic import model_validator
 from trex.commands.shell.result import Printed, note
 from trex.commands.verb import Session, Verb
 from trex.foundation.options import Option, Options
+from trex.foundation.words import quoted
 from trex.query.verb_options import Port, Token
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _of_repair(options: LabelOptions, address: Address | None) -> Printed:
     from trex.repair.folder import open_repair
 
     folder = options.folder
-    count = f"trex repair label {folder} --votes FILE.csv"
+    count = f"trex repair label {quoted(folder)} --votes FILE.csv"
     options.refuse(["votes"], f"the votes of a repair are counted with: {count}")
     with open_repair(folder) as opened:
         shown = read_shown(opened)
@@ -101,7 +102,9 @@ def _of_baseline(options: LabelOptions, address: Address | None) -> Printed:
 
     folder = options.folder
     if options.export is not None:
-        return _exported(options.export, read_marking(folder).shown, f"trex label {folder} --votes FILE.csv")
+        return _exported(
+            options.export, read_marking(folder).shown, f"trex label {quoted(folder)} --votes FILE.csv"
+        )
     with marking(folder) as found:
         if address is not None:
             serve(found.place, found.shown, address, note)
@@ -125,11 +128,13 @@ def _words(done: StoredBaseline) -> str:
     from trex.trials.baseline.page import PAGE, mark_words
 
     with_mistakes = [each for each in done.baselines if each.mistakes.count]
-    lines = [f"{each.query}: {each.question} {each.target}\n  {mark_words(each)}" for each in with_mistakes]
+    lines = [
+        f"{each.query}: {each.question} Hit: {each.wanted}\n  {mark_words(each)}" for each in with_mistakes
+    ]
     if len(with_mistakes) > 1:
         marks = [row.mark for each in with_mistakes for row in each.seen if row.is_mistake]
         lines.append(f"all queries: of {len(marks)} true mistakes, {count_marks(marks).words}")
-    lines += [f"mark: trex label {done.folder} --serve", f"page: {done.folder / PAGE}"]
+    lines += [f"mark: trex label {quoted(done.folder)} --serve", f"page: {done.folder / PAGE}"]
     return "\n".join(lines)
 
 

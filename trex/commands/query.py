@@ -20,6 +20,7 @@ from trex.finding.options import (
 )
 from trex.finding.source import default_out, named_objects, query_keywords, query_source
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.words import quoted
 from trex.query.shipped import is_question
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _search(
     except DiskFullError as error:
         if session.folder is None:
             raise
-        raise DiskFullError(f"{error}; it is resumed by: trex resume {session.folder}") from error
+        raise DiskFullError(f"{error}; it is resumed by: trex resume {quoted(session.folder)}") from error
     return judge(done)
 
 
@@ -264,11 +265,11 @@ def _last_words(folder: Path) -> Sequence[str]:
     if (folder / FINISHED).exists() and (folder / REPORT).exists():
         return [
             f"stopped; the search is complete, its report is {folder / REPORT}. To render the missing pictures: "
-            f"trex resume {folder}"
+            f"trex resume {quoted(folder)}"
         ]
     return [
-        f"stopped; every draw is kept. Resume: trex resume {folder}",
-        f"Report so far: trex report {folder}",
+        f"stopped; every draw is kept. Resume: trex resume {quoted(folder)}",
+        f"Report so far: trex report {quoted(folder)}",
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from trex.farm.queue.entry import Entry
 from trex.farm.queue.words import HEADER, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.options import Option, Options
+from trex.foundation.words import quoted
 from trex.query.verb_options import QueryChanges, Settings
 from trex.runs.place import RUNS
 
@@ -133,7 +133,7 @@ def _add(options: Queued, request: QueueRequest) -> Printed:
 
 def _command(name: str, runs: Path) -> str:
     """A command on the queue in this folder, as it is typed."""
-    return shlex.join(["trex", "queue", name, *([] if runs == RUNS else ["--runs", str(runs)])])
+    return f"trex queue {name}" + ("" if runs == RUNS else f" --runs {quoted(runs)}")
 
 
 def _fields(runs: Path, added: Added) -> dict[str, object]:
@@ -160,7 +160,8 @@ def list_entries(
     entries = queue.entries(runs, [each for each in STATES if each in state], limit)
     none = f"no such entries in {runs}"
     if not has_queue(runs):
-        none = f"{runs} has no queue; add a query, or rebuild it from run folders: trex queue rebuild --runs {runs}"
+        again = f"trex queue rebuild --runs {quoted(runs)}"
+        none = f"{runs} has no queue; add a query, or rebuild it from run folders: {again}"
     lines = [HEADER, *(line(runs, entry) for entry in entries)] if entries else [none]
     lines.append(f"total: {tally(queue.counts(runs))}")
     return Printed([fields(runs, entry) for entry in entries], "\n".join(lines))

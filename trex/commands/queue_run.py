@@ -12,6 +12,7 @@ from trex.commands.shell.trust import trust_queue
 from trex.commands.verb import Session
 from trex.foundation.errors import OURS, InputError
 from trex.foundation.options import Option
+from trex.foundation.words import quoted
 from trex.query.verb_options import TrustRun
 from trex.runs.place import RUNS
 
@@ -67,7 +68,7 @@ def run(
         trust_queue(runs)
     pool = make_pool(runs, workers, address, gpus_per_worker, ray_temp)
     ended = run_work(runs, pool, session.display, lease, until_empty=until_empty)
-    words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {runs}"
+    words = f"{ended.done} done, {ended.failed} failed; list them: trex queue list --runs {quoted(runs)}"
     return Printed({"done": ended.done, "failed": ended.failed}, words, code=OURS if ended.failed else 0)
 
 

@@ -14,6 +14,7 @@ from trex.commands.shell.result import Printed
 from trex.commands.shell.trust import trust_queries
 from trex.commands.verb import Session, Verb
 from trex.foundation.options import Options
+from trex.foundation.words import quoted
 from trex.query.shipped import query_path
 from trex.repair.options import FolderOptions, IdentifyOptions, LabelStepOptions, ProveOptions, StepOptions
 
@@ -82,7 +83,7 @@ def prove(options: ProveOptions, session: Session) -> Printed:
         trust_queries(map(query_path, options.queries), options.set)
     proof = _repair(options.folder, session).prove_by(options).proof
     assert proof is not None
-    words = [*proof.sentences, f"next: trex repair report {options.folder}"]
+    words = [*proof.sentences, f"next: trex repair report {quoted(options.folder)}"]
     return Printed({"folder": str(options.folder), **proof.document}, "\n".join(words))
 
 
@@ -117,19 +118,20 @@ def _found(repair: Repair, step: str) -> Printed:
     if step == "correct" and results.novelty is not None:
         found = [results.novelty, *found]
         document["novelty"] = results.novelty.model_dump()
-    words = [line for each in found for line in (*each.lines, *each.sentences)]
-    return Printed(document, "\n".join([*words, f"next: trex repair {NEXT[step]} {repair.path}"]))
+    return Printed(
+        document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {quoted(repair.path)}"])
+    )
 
 
 def _vote_words(pictures: Path, place: Path) -> str:
     """How people vote on the pictures."""
     return (
         f"pictures to vote on: {pictures}/p*.png\n"
-        f"people vote in a browser: trex label {place} --serve; elsewhere: --export PAGE\n"
+        f"people vote in a browser: trex label {quoted(place)} --serve; elsewhere: --export PAGE\n"
         "votes go into a CSV file with the columns picture,annotator,label: the name of the picture without .png, the "
         'annotator\'s name, and a class or "none"\n'
-        f"then: trex repair label {place} --votes FILE.csv\n"
-        f"or let networks vote: trex repair label {place} --voters committee"
+        f"then: trex repair label {quoted(place)} --votes FILE.csv\n"
+        f"or let networks vote: trex repair label {quoted(place)} --voters committee"
     )
 
 

@@ -17,7 +17,7 @@ from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, quoted
 from trex.inference.scoring import Scored
 from trex.query.target import leaves_answer_open
 from trex.runs.draw_log import run_draws
@@ -204,8 +204,8 @@ def misread_objects(
     ]
     if not found:
         raise InputError(
-            f"no misread object of the hits of {folder.path} is known; trex explain {folder.path} finds the objects "
-            f"responsible, or name the object of each hit with {options.written('object')}"
+            f"no misread object of the hits of {folder.path} is known; trex explain {quoted(folder.path)} finds the "
+            f"objects responsible, or name the object of each hit with {options.written('object')}"
         )
     return found
 

@@ -17,6 +17,7 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.fields import Number
 from trex.foundation.progress import Progress
+from trex.foundation.words import quoted
 from trex.inference.types import Floats
 from trex.pages.notebook_html import block_html
 from trex.pages.table import Table, table_of
@@ -127,7 +128,7 @@ CODEC = Codec(AllChanges)
 
 def read_changes(folder: RunFolder, found: Sequence[Hit]) -> list[ChangedHit]:
     """The explained ones of these hits, in their order; RunError if the file is damaged."""
-    remedy = f"delete it, then: trex explain {folder.path}"
+    remedy = f"delete it, then: trex explain {quoted(folder.path)}"
     stored = CODEC.read(folder.path / FILE, remedy, inside=folder.path)
     known = {each.origin: each for each in stored.hits} if stored else {}
     return [

@@ -25,6 +25,7 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.json_fields import short
 from trex.foundation.progress import Progress
+from trex.foundation.words import quoted
 from trex.inference.statistics.two_phase import Selection
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
@@ -99,7 +100,7 @@ def explained_results(folder: RunFolder, records: Sequence[Record]) -> Results:
 
 def _read(folder: RunFolder) -> StoredFamilies | None:
     """The stored families; of an older format, what their conditions and shares say is left out."""
-    remedy = f"delete it, then: trex resume {folder.path}"
+    remedy = f"delete it, then: trex resume {quoted(folder.path)}"
     found = CODEC.read(folder.path / FILE, remedy, inside=folder.path)
     if found is None or found.format == FORMAT:
         return found

@@ -12,6 +12,7 @@ from trex.explain.explanation import Effect, Explanation, ranked
 from trex.explain.words import ShownExplanation
 from trex.foundation.codec import Codec
 from trex.foundation.errors import unknown
+from trex.foundation.words import quoted
 from trex.runs.folder import RunFolder
 from trex.scenes.edits import Edit
 from trex.scenes.vocabulary import Vocabulary
@@ -34,7 +35,7 @@ def read_explanation(folder: RunFolder, picture: str) -> Explanation | None:
         check_parts(found)
         _check_words(found, folder.manifest.vocabulary)
 
-    remedy = f"delete it, then: trex explain {folder.path}"
+    remedy = f"delete it, then: trex explain {quoted(folder.path)}"
     found = CODEC.read(explanation_path(folder, picture), remedy, check)
     return None if found is None else judged_by_truth(found, folder.manifest.facts.labels)
 

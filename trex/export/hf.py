@@ -73,7 +73,7 @@ def _card(exported: Exported) -> Iterator[str]:
     yield from ("---", "", f"# {markdown_text(title)}", "")
     yield markdown_text(
         f"Rendered CLEVR scenes in which the model {without_folders(manifest.facts.model)}, asked {question}, "
-        f"{wanted.words} {' and '.join(wanted.answers)}. A search of bayes-trex found them under a stated prior."
+        f"{wanted.sentence}. A search of bayes-trex found them under a stated prior."
     )
     yield ""
     for split in exported.splits:

@@ -14,6 +14,7 @@ from trex.explain.scene_scores import apply_all
 from trex.explain.stored import read_explanations
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.json_fields import Json
+from trex.foundation.words import quoted
 from trex.runs.folder import RunFolder
 from trex.runs.manifest import Manifest
 from trex.runs.picture_files import mask_file, read_stored
@@ -73,7 +74,9 @@ class Exported:
         kept = read_stored(self.folder.path, item.picture)
         if kept.mask_png is None:
             run = self.folder.path
-            raise RunError(f"{mask_file(run, item.picture)} is missing; trex resume {run} renders it again")
+            raise RunError(
+                f"{mask_file(run, item.picture)} is missing; trex resume {quoted(run)} renders it again"
+            )
         return kept.png, kept.mask_png
 
     def mask(self, item: ExportItem) -> Bytes:
@@ -103,7 +106,9 @@ def read_items(folder: RunFolder, edits: bool | None) -> Exported:
     explanations = {} if edits is False else read_explanations(folder)
     edited = list(_edited(manifest, items, explanations))
     if edits and not edited:
-        raise InputError(f"{folder.path} has no edited scenes; make them first: trex explain {folder.path}")
+        raise InputError(
+            f"{folder.path} has no edited scenes; make them first: trex explain {quoted(folder.path)}"
+        )
     return Exported(folder, (*items, *edited))
 
 

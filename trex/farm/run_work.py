@@ -9,7 +9,7 @@ from trex.farm.work import Farm, WorkOutcome
 from trex.farm.workers.jobs import RunningSearch
 from trex.farm.workers.pool import LocalPool, Pool
 from trex.farm.workers.worker import Worker, worker_log
-from trex.foundation.words import counted
+from trex.foundation.words import counted, quoted
 from trex.pages.display import Display
 from trex.runs.folder import check_free
 from trex.search.progress import PHASES
@@ -20,9 +20,8 @@ SHOWN = 3  # running queries on display
 
 def run_work(runs: Path, pool: Pool, display: Display, lease_s: float, *, until_empty: bool) -> WorkOutcome:
     """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
-    stopped = (
-        f"stopped; every draw is kept and the queries are queued again. Resume: trex queue run --runs {runs}"
-    )
+    resume = f"trex queue run --runs {quoted(runs)}"
+    stopped = f"stopped; every draw is kept and the queries are queued again. Resume: {resume}"
 
     def show(jobs: Collection[RunningSearch], done: int, failed: int) -> None:
         if jobs:

@@ -14,6 +14,7 @@ from trex.explain.traces import read_traces
 from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import is_code
+from trex.foundation.words import quoted
 from trex.report.context import goal_words, model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
@@ -94,11 +95,11 @@ def conclude_run(
     if is_poorer and out is None:
         name = folder.manifest.world.name
         again = f"trex.open_run({str(folder.path)!r}, world=...).report()"
-        remedy = f"run: trex resume {folder.path}" if is_code(name) else f"in Python: {again}"
+        remedy = f"run: trex resume {quoted(folder.path)}" if is_code(name) else f"in Python: {again}"
         raise RunError(
             f"{folder.path / REPORT} was written with the code of {name}, which is not loaded; written again, it would "
             f"lose the true answers and when the model fails. To write it with the code, {remedy}; elsewhere without "
-            f"it, run: trex report {folder.path} --out FILE.html"
+            f"it, run: trex report {quoted(folder.path)} --out FILE.html"
         )
     results = explained_results(folder, records)
     holds = holds_of(folder, results)

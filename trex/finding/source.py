@@ -15,6 +15,7 @@ from tomli_w import dumps
 
 from trex.clevr_models.adapters.live import SessionModel, as_session_model
 from trex.foundation.errors import InputError
+from trex.foundation.files import from_home
 from trex.foundation.options import Key
 from trex.query.keys import KEYS
 from trex.query.schema import Query
@@ -133,4 +134,4 @@ def _absolute(introduce: object) -> object:
     names = [introduce] if isinstance(introduce, str) else introduce
     if not isinstance(names, list):
         return introduce
-    return [str(Path(name).absolute()) if str(name).endswith(".toml") else name for name in names]
+    return [str(from_home(Path(name)).absolute()) if str(name).endswith(".toml") else name for name in names]

@@ -17,6 +17,7 @@ from pathlib import Path
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import make_folder, read_bytes, read_text
 from trex.foundation.locked_folder import lock_folder
+from trex.foundation.words import quoted
 from trex.labelling.survey import Choice, Shown, Survey, class_choices
 from trex.labelling.votes import Vote, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
@@ -62,7 +63,7 @@ def read_shown(folder: Folder) -> Shown:
         subject="this repair",
         choices=class_choices(classes),
         folder=folder.path,
-        count=f"trex repair label {folder.path} --voters people",
+        count=f"trex repair label {quoted(folder.path)} --voters people",
     )
     examples = {name: files[place] for name, place in named.items() if place in files}
     return Shown(pictures, survey, digest, key, examples=examples)
@@ -74,7 +75,7 @@ def _classes(folder: Folder) -> tuple[str, ...]:
     classes = (read_fields(path) or {}).get("classes")
     if not isinstance(classes, list):
         raise RunError(
-            f"{path} names no classes; delete {path.parent} and run: trex repair distill {folder.path}"
+            f"{path} names no classes; delete {path.parent} and run: trex repair distill {quoted(folder.path)}"
         )
     return tuple(map(str, classes))
 
@@ -197,7 +198,7 @@ def _survey(folder: Path) -> Survey:
         subject="this baseline",
         choices=CHOICES,
         folder=folder,
-        count=f"trex label {folder}",
+        count=f"trex label {quoted(folder)}",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from trex.foundation.words import quoted
 from trex.mnist_models.datasets import DATASETS
 from trex.repair.votes_file import NONE_WORD
 
@@ -44,7 +45,7 @@ class Survey:
 
     @property
     def serve(self) -> str:
-        return f"trex label {self.folder} --serve"
+        return f"trex label {quoted(self.folder)} --serve"
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -13,7 +13,7 @@ from trex.blender_assets.load import FOLDER
 from trex.blender_assets.mesh import read_obj
 from trex.foundation.errors import InputError
 from trex.foundation.fields import first_problem
-from trex.foundation.files import MIB, read_text, shown
+from trex.foundation.files import MIB, from_home, read_text, shown
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_toml
 from trex.query.schema import Name, Section
@@ -90,7 +90,7 @@ def _read(path: Path) -> ShapeCard:
 def _resolved(folder: Path, name: str) -> Path:
     """The path of a name in a folder, with links followed."""
     try:
-        return (folder / name).resolve()
+        return (folder / from_home(Path(name))).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, a NUL byte
         raise InputError(
             f"{short(name)} is not a file path ({error}); give a path relative to the query"

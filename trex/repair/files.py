@@ -49,6 +49,12 @@ class Found(Record):
         """What was found, for the terminal and the page."""
         return []
 
+    def __str__(self) -> str:
+        return "\n".join([*self.lines, *self.sentences])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {' '.join(self.sentences)} Print it for all>"
+
 
 class Sources(Record):
     """What a repair works on: names of models and data set, and the sha256 of their content."""

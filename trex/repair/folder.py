@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import Closing, holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
+from trex.foundation.words import quoted
 from trex.repair.files import (
     Done,
     Fields,
@@ -91,9 +92,9 @@ class RepairFolder(Closing, Generic[Q]):
     def require(self, step: Step) -> Path:
         """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
         place = self.path / step
-        command = f"trex repair {COMMANDS.get(step, step)} {self.path}"
+        command = f"trex repair {COMMANDS.get(step, step)} {quoted(self.path)}"
         if step == STEPS[0]:
-            command = f"trex repair {step} {self.path / QUERY} --out {self.path}"
+            command = f"trex repair {step} {quoted(self.path / QUERY)} --out {quoted(self.path)}"
         if self._done(step) is None:
             is_old = (place / DONE).exists()
             changed = "has other settings, or other steps before it, than when it was carried out"
@@ -179,7 +180,9 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
 def open_repair(path: Path) -> RepairFolder[DecoderQuery | SceneQuery]:
     """The repair in a folder, with the settings that its repair.toml has now; InputError if there is none."""
     if not (path / MANIFEST).is_file():
-        raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {path}")
+        raise InputError(
+            f"{path} is no repair; begin one with: trex repair identify QUERY --out {quoted(path)}"
+        )
     refuse_links(path)
     query = repair_query(repair_table(path / QUERY), str(path / QUERY))
     sources = read_record(Sources, path / MANIFEST)

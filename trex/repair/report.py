@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex.foundation.files import write_atomic
+from trex.foundation.words import quoted
 from trex.pages.page import page
 from trex.repair.files import Found, write_json
 from trex.repair.folder import COMMANDS, STEPS, Step
@@ -20,12 +21,18 @@ if TYPE_CHECKING:
 PAGE, DOCUMENT = "report.html", "report.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What the finished steps found, by step; and what was proved besides of a correction on scenes."""
 
     found: Mapping[Step, Found]
     proof: Proof | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"<Results: {self.title}; of {', '.join(self.found)}; print it for all>"
 
     @property
     def identify(self) -> Found:
@@ -128,7 +135,7 @@ def write_report(folder: Folder) -> dict[str, object]:
         "names": correct.rules.names if correct is not None else {},
         "missing": list(dict.fromkeys(missing)),
         "commands": [
-            f"trex repair {each} {folder.path}" for each in ("distill", "label", "correct", "report")
+            f"trex repair {each} {quoted(folder.path)}" for each in ("distill", "label", "correct", "report")
         ],
         **domain.show(folder, results.found),
     }

@@ -255,7 +255,7 @@ def _tests(
 
 
 def _targets(first: ComparedRun, other: ComparedRun) -> str:
-    targets = dict.fromkeys(run.manifest.target.describe() for run in (first, other))
+    targets = dict.fromkeys(run.manifest.target.hit_words for run in (first, other))
     return "; ".join(targets)
 
 

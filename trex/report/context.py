@@ -267,8 +267,7 @@ def goal(manifest: Manifest) -> Goal:
 
 def goal_words(manifest: Manifest) -> str:
     """What is looked for, in words: "is sure of 1"; some targets name no answer."""
-    verb, answers = goal(manifest)
-    return f"{verb} {' and '.join(answers)}".rstrip()
+    return goal(manifest).sentence
 
 
 def model_words(manifest: Manifest) -> str:

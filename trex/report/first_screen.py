@@ -12,7 +12,7 @@ from trex.explain.traces import Traces
 from trex.families.family import Family, clear_value
 from trex.families.lineage import Families
 from trex.families.pattern import predicate
-from trex.foundation.words import capitalized, counted, percent
+from trex.foundation.words import capitalized, counted, percent, quoted
 from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
 from trex.report.proof import misread_parts, telling, tells_truth
@@ -218,12 +218,15 @@ def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, s
         if results.families.known and results.families.known[0].is_traced:
             over = _deciding(results.families.known[0])
             steps.append(
-                (f"See at which {QUANTITIES[over]} the model is right", f"trex curve {run} --over {over}")
+                (
+                    f"See at which {QUANTITIES[over]} the model is right",
+                    f"trex curve {quoted(run)} --over {over}",
+                )
             )
-        steps.append(("Change every attribute too", f"trex explain {run}"))
+        steps.append(("Change every attribute too", f"trex explain {quoted(run)}"))
         if any(hit.is_wrong for hit in results.found):
-            steps.append(("Keep the scenes as a regression test", f"trex suite add {run} --to suite"))
-        steps.append(("Take the scenes along", f"trex export {run}"))
+            steps.append(("Keep the scenes as a regression test", f"trex suite add {quoted(run)} --to suite"))
+        steps.append(("Take the scenes along", f"trex export {quoted(run)}"))
     return tuple(steps)
 
 

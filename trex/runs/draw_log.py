@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trex.foundation.errors import RunError, unknown
 from trex.foundation.files import Closing, disk_error, read_text, write_atomic
+from trex.foundation.words import quoted
 from trex.inference.nuts.options import DEPTH, FIGURES
 from trex.inference.types import PRIOR_CHAIN
 from trex.runs.checked_lines import CheckedLog, chained, check_path, read_checked, set_aside
@@ -69,7 +70,7 @@ def run_draws(folder: RunFolder) -> list[Record]:
 def check_begun(run: Path, records: Sequence[Record]) -> None:
     """Raise RunError if these records hold no prior draw: then there is nothing to report yet."""
     if not any(record.phase == PRIOR for record in records):
-        raise RunError(f"{run} has no draws yet; resume it first: trex resume {run}")
+        raise RunError(f"{run} has no draws yet; resume it first: trex resume {quoted(run)}")
 
 
 def read_draws(path: Path, manifest: Manifest | None = None) -> list[Record]:
@@ -137,7 +138,7 @@ def _finished_with(run: Path) -> int:
 def _damaged(path: Path, number: int, why: str) -> str:
     return (
         f"{path}, line {number}: {why}; the lines before it are sound: "
-        f"'trex resume {path.parent} --repair' keeps them and repeats the rest"
+        f"trex resume {quoted(path.parent)} --repair keeps them and repeats the rest"
     )
 
 

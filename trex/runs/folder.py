@@ -23,6 +23,7 @@ from trex.foundation.files import (
     write_atomic,
 )
 from trex.foundation.locked_folder import closed_on_error, lock_folder
+from trex.foundation.words import quoted
 from trex.runs.checked_lines import check_path
 from trex.runs.manifest import Manifest, parse_manifest, sealed
 from trex.runs.own_code import load_target
@@ -197,7 +198,7 @@ def check_out(path: Path, replaced: Collection[str] = ()) -> None:
     if is_run(path):
         parse_manifest(_manifest_text(path), str(path / MANIFEST))
         raise InputError(
-            f"{path} already holds a run of another query; resume that run (trex resume {path}) "
+            f"{path} already holds a run of another query; resume that run (trex resume {quoted(path)}) "
             "or give another folder with --out"
         )
     if path.exists() and (not path.is_dir() or any(path.iterdir())):

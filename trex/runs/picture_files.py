@@ -15,6 +15,7 @@ from PIL import Image
 
 from trex.foundation.errors import RunError
 from trex.foundation.files import MIB, read_bytes
+from trex.foundation.words import quoted
 
 PICTURES = "pictures"
 NAME = re.compile("[0-9a-f]{32}")
@@ -68,15 +69,15 @@ def _remedy(run: Path, name: str) -> str:
     """How to get a picture back: a resume renders one of a draw; others are made with the file that names them."""
     files = f"{run / PICTURES / name}.*"
     if not _holds(run / "draws.jsonl", name):
-        made = [(path, f"trex explain {run}") for path in sorted(run.glob("explanations/*.json"))]
+        made = [(path, f"trex explain {quoted(run)}") for path in sorted(run.glob("explanations/*.json"))]
         for path in sorted(run.glob("confirmations/*.json")):
-            made.append((path, f"trex report {run} --confirm {path.stem}"))
+            made.append((path, f"trex report {quoted(run)} --confirm {path.stem}"))
         for path, again in [*made, (run / "misses.json", "resume the run")]:
             if _holds(path, name):
                 return f"it belongs to {path}; delete that file and {files}, then: {again}"
     return (
-        f"trex resume {run} renders it again; if that ends with this message, this machine renders other pictures than "
-        f"that of the search: copy {files} from there, or search again"
+        f"trex resume {quoted(run)} renders it again; if that ends with this message, this machine renders other "
+        f"pictures than that of the search: copy {files} from there, or search again"
     )
 
 

@@ -15,7 +15,7 @@ from trex.export.items import FOUND, ExportItem, answer_json, read_items
 from trex.foundation.errors import InputError
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
-from trex.foundation.words import escaped
+from trex.foundation.words import escaped, quoted
 from trex.render.picture import Picture
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_free, open_run
@@ -117,7 +117,7 @@ def _found(run: Path, only_confirmed: bool) -> _Source:
     if only_confirmed and not confirmations:
         raise InputError(
             f"{run} has no confirmation, and --confirmed keeps confirmed hits only; make one first: "
-            f"trex report {run} --confirm PRESET"
+            f"trex report {quoted(run)} --confirm PRESET"
         )
     failures = []
     for item in wrong:

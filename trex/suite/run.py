@@ -16,7 +16,7 @@ from trex.clevr_models.interface.question import Question, question_of
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
 from trex.foundation.progress import Progress, silent
-from trex.foundation.words import counted
+from trex.foundation.words import counted, quoted
 from trex.inference.statistics.paired import Paired, paired
 from trex.query.schema import RenderSection
 from trex.query.verb_options import about_model
@@ -194,7 +194,7 @@ def read_suite(suite: Path) -> tuple[Batch, ...]:
     """The batches of a suite, with every file checked; InputError if one is damaged, or if there is none."""
     batches = read_batches(suite)
     if not batches:
-        raise InputError(f"{suite} holds no scene; add some: trex suite add RUN --to {suite}")
+        raise InputError(f"{suite} holds no scene; add some: trex suite add RUN --to {quoted(suite)}")
     for batch in batches:
         check_files(batch)
     return batches

@@ -14,6 +14,7 @@ from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.files import write_atomic
 from trex.foundation.json_fields import Json
+from trex.foundation.words import quoted
 from trex.runs.folder import FINDINGS, MANIFEST, QUERY, REPORT
 from trex.runs.manifest import Manifest
 from trex.search.results import Results
@@ -32,7 +33,7 @@ def log_run(folder: Path, what: RunLog, tracker: Tracker) -> str:
     except Exception as error:  # trackers raise what their libraries raise
         raise RunError(
             f"{tracker.name} did not take the run: {type(error).__name__}: {str(error)[:500]}; its draws and its page "
-            f"are complete. To log it: trex report {folder} --log {tracker.name}"
+            f"are complete. To log it: trex report {quoted(folder)} --log {tracker.name}"
         ) from error
     text = IDENTIFIERS.text(known | {tracker.name: identifier})
     write_atomic(folder / FILE, text.encode(), is_precious=False)

@@ -13,7 +13,7 @@ from trex.clevr_models.published import PUBLISHED
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Number
 from trex.foundation.files import make_folder, write_atomic
-from trex.foundation.words import counted, percent, percent_span
+from trex.foundation.words import counted, percent, percent_span, quoted
 from trex.inference.statistics.clustered import clustered_share
 
 PASSED, FAILED, UNDECIDED, NOT_COMPARED = "PASSED", "FAILED", "UNDECIDED", "NOT COMPARED"
@@ -151,8 +151,8 @@ def check_words(weights: str, name: str) -> Sequence[str]:
     if not weights:
         return ("Accuracy check: unknown. This run did not record its weights.",)
     return (
-        f"Accuracy check: not run for these weights. Run it before you trust a number: trex models verify {name} "
-        "--dataset CLEVR_v1.0",
+        f"Accuracy check: not run for these weights. Run it before you trust a number: trex models verify "
+        f"{quoted(name)} --dataset CLEVR_v1.0",
     )
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from trex.foundation.codec import Codec
 from trex.foundation.fields import Hash, LogProb, Number
-from trex.foundation.words import percent
+from trex.foundation.words import percent, quoted
 from trex.inference.statistics.clustered import share_of_alike
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.table import Column, Table
@@ -154,7 +154,7 @@ def read_confirmation(folder: RunFolder, preset: str) -> Confirmation | None:
         if any(len(look.log_probs) != answers for look in looks):
             raise ValueError(f"a scene does not have the log probabilities of the run's {answers} answers")
 
-    remedy = f"delete it, then: trex report {folder.path} --confirm {preset}"
+    remedy = f"delete it, then: trex report {quoted(folder.path)} --confirm {preset}"
     return CODEC.read(confirmation_path(folder, preset), remedy, check)
 
 
@@ -207,7 +207,7 @@ class EnlargedLook:
         after, (width, height) = self.scene.after, self.size
         sure = percent(float(np.exp(max(after.log_probs))))
         return (
-            f"The same scene at another look, preset {self.preset}, {width}×{height}. There the model says "
+            f"The same scene at preset {self.preset}, {width}×{height}. There the model says "
             f"{after.answer} ({sure}), confidence in the target {percent(after.confidence)}; "
             f"the scene {self.scene.verdict}."
         )

@@ -11,6 +11,7 @@ import numpy as np
 from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash
+from trex.foundation.words import quoted
 from trex.inference.types import Floats
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, check_scenes
@@ -35,7 +36,7 @@ def stored_hits(folder: RunFolder, purpose: str, top: int | None = None) -> tupl
     if not found:
         how = "start a longer search in another folder (trex find QUERY --set search.steps=... --out NEW)"
         if not folder.is_finished:
-            how = f"search longer (trex resume {folder.path})"
+            how = f"search longer (trex resume {quoted(folder.path)})"
         raise RunError(f"{folder.path} has no hit {purpose}; {how} or search for something else")
     return found
 
@@ -88,6 +89,6 @@ def has_misses(folder: RunFolder, nearest: Sequence[Hit]) -> bool:
 def read_misses(folder: RunFolder) -> Mapping[Key, str]:
     """The stored pictures of misses by step, empty if there are none; RunError if the file is damaged."""
     found = CODEC.read(
-        folder.path / MISSES, f"delete it, then: trex resume {folder.path}", inside=folder.path
+        folder.path / MISSES, f"delete it, then: trex resume {quoted(folder.path)}", inside=folder.path
     )
     return {(miss.phase, miss.chain, miss.index): miss.picture for miss in found.pictures} if found else {}

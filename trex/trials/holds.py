@@ -17,7 +17,7 @@ from trex.foundation.errors import RunError
 from trex.foundation.fields import Hash, Number
 from trex.foundation.files import write_atomic
 from trex.foundation.progress import Progress
-from trex.foundation.words import whole_percent
+from trex.foundation.words import quoted, whole_percent
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.clustered import share_of_alike
 from trex.inference.statistics.proportion import Proportion
@@ -170,7 +170,9 @@ def measure_holds(
 
 def read_held(folder: RunFolder) -> HeldScenes | None:
     """What was measured of a run's scenes, None if nothing was; RunError if the file is damaged."""
-    return CODEC.read(folder.path / FILE, f"delete it, then: trex resume {folder.path}", inside=folder.path)
+    return CODEC.read(
+        folder.path / FILE, f"delete it, then: trex resume {quoted(folder.path)}", inside=folder.path
+    )
 
 
 def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) -> Holds:

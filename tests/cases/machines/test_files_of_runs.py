@@ -105,11 +105,11 @@ def repaint(picture: Path) -> None:
 def test_a_lost_or_damaged_picture_of_a_hit_is_rendered_again(
     damage: Callable[[Path], None], searched: Path, tmp_path: Path
 ) -> None:
-    folder = Path(shutil.copytree(searched, tmp_path / "run"))
+    folder = Path(shutil.copytree(searched, tmp_path / "a run"))
     whole = tree(folder / "pictures")
     damage(hit_picture(folder))
     assert tree(folder / "pictures") != whole
-    refused(trex("export", folder, "--format", "coco"), f"trex resume {folder} renders")
+    refused(trex("export", folder, "--format", "coco"), f"trex resume '{folder}' renders")
     trex_done("resume", folder, "--no-explain")
     assert tree(folder / "pictures") == whole
     assert draws(folder) == draws(searched)

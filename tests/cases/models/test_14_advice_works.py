@@ -37,6 +37,8 @@ SUBPACKAGES = (
     "foundation",
 )
 ADVICE = re.compile(r"(?:^|; |, or |, and )write ")
+IN_COMMAND = re.compile(r"\btrex [a-z]+( [\w-]+)* $")  # the end of a text that a value of the command follows
+PATH = re.compile(r"(path|folder|runs?|place|suite|named)( / \w+|\.parent)?$")  # code that gives a path
 ASKED: dict[str, Any] = {
     "question": "How many cubes are there?",
     "answer": "1",
@@ -387,6 +389,24 @@ def error_texts() -> Iterator[tuple[str, str]]:
                 text = "" if id(node) in parts else _text(node)
                 if ADVICE.search(text):
                     yield str(path.relative_to(ROOT)), text
+
+
+def test_a_path_in_an_advised_command_is_quoted() -> None:
+    """Planted bug: "trex resume my runs/a", where the folder is "my runs/a"."""
+    bare = [f"{path}: {value}" for path, value in command_values() if re.search(PATH, value)]
+    assert not bare
+
+
+def command_values() -> Iterator[tuple[str, str]]:
+    """File and code of each value within a command of trex that a text advises."""
+    for package in SUBPACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                before = ""
+                for part in node.values if isinstance(node, ast.JoinedStr) else []:
+                    if isinstance(part, ast.FormattedValue) and IN_COMMAND.search(before):
+                        yield str(path.relative_to(ROOT)), ast.unparse(part.value)
+                    before += str(part.value) if isinstance(part, ast.Constant) else "X"
 
 
 def _text(node: ast.AST) -> str:

@@ -12,7 +12,8 @@ import trex
 from tests.running.command_line import trex as command
 from tests.worlds.mnist_worlds import write_data
 from tests.worlds.repair_toy import tree
-from trex.repair.report import PAGE
+from trex.repair.report import PAGE, Results
+from trex.repair.results import Component, DistillResult
 
 QUERY = """
 [identify]
@@ -160,3 +161,14 @@ def test_each_kind_of_repair_refuses_what_belongs_to_the_other(tmp_path: Path) -
         refused = command("repair", "identify", *options, "--out", str(tmp_path / "r"))
         assert refused.exit_code == 2 and words in refused.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_what_a_step_found_is_printed_as_the_command_line_prints_it() -> None:
+    """Planted bug: `print(repair.distill())` gave every field of the record on one line."""
+    family = Component(number=0, weight=0.5, members=3, kinds=[("seen cube", 3)], sentence="Cones are cubes")
+    found = DistillResult(mistakes=6, components=[family], kept_weight=0.5)
+    assert str(found) == "\n".join([*found.lines, *found.sentences])
+    assert repr(found).startswith("<DistillResult: 1 family holds 3 of 6 mistakes (50.0%)")
+    results = Results({"distill": found})
+    assert str(results) == found.sentences[0]
+    assert repr(results) == "<Results: Repair, not finished; of distill; print it for all>"

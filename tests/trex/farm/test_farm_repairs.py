@@ -163,6 +163,7 @@ def test_a_worker_that_renders_otherwise_is_refused_and_a_damaged_picture_is_nam
         (("mnist",), "renders nothing, so no farm is needed: trex repair identify mnist"),
         (("clevr", "--set", "model.name=none.safetensors"), "does not exist"),
         (("clevr", "--set", "identify.runs=['nowhere']"), "is not a run folder"),
+        (("clevr", "--set", "identify.runs=['~/no', 'none']"), str(Path.home() / "no")),
         (("clevr", "--set", "identify.sedes=3"), "did you mean 'seeds'"),
     ],
 )

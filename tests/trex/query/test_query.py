@@ -1,11 +1,15 @@
 """A query file is read strictly, and every mistake in it is named with a way out."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+import trex
 from tests.running.runs import QUERY, change_manifest, go_on, read_query, run
 from trex.foundation.errors import InputError
+from trex.mnist_models.load import weights_path
+from trex.query.shape_cards import SHIPPED, read_card
 from trex.query.toml_file import parse_query
 
 
@@ -28,6 +32,17 @@ def test_set_overrides_are_checked_like_the_file() -> None:
     assert query.answer == ("1", "2")
     with pytest.raises(InputError, match=r"unknown key 'sed' in \[search\]; did you mean 'seed'"):
         parse_query(QUERY, "q.toml", ["search.sed=3"])
+
+
+def test_paths_of_a_query_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a folder "~" in the query's one, or, from Python, in the current one."""
+    for file in SHIPPED.glob("cone.*"):
+        shutil.copy(file, tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    card = "~/cone.toml"
+    assert read_card(card, Path("queries")).name == "cone"
+    assert trex.check(question="How many cubes are there?", answer=1, introduce=[card], preset="fake")
+    assert weights_path("~/classifier.safetensors") == tmp_path / "classifier.safetensors"
 
 
 @pytest.mark.parametrize(

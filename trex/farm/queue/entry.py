@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import first_problem
+from trex.foundation.words import quoted
 
 # of a run: the query file's name, then the entry's id
 FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*-([0-9a-f]{16})")
@@ -77,7 +78,7 @@ def run_path(runs: Path, entry: Entry) -> Path:
     if not name or name.startswith(".") or "/" in name or os.path.islink(path):
         raise RunError(
             f"entry {entry.id} names the run folder {name!r}, which is not a folder directly below {runs}; "
-            f"rebuild the queue from the run folders: trex queue rebuild --runs {runs}"
+            f"rebuild the queue from the run folders: trex queue rebuild --runs {quoted(runs)}"
         )
     return path
 

@@ -23,6 +23,7 @@ from trex.farm.queue.queued_folder import (
 )
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.locked_folder import make_owned, sweep
+from trex.foundation.words import quoted
 from trex.runs.folder import is_run, open_run
 
 TURN = "priority DESC, added, place, id"
@@ -178,7 +179,9 @@ def entries(
 def entry(runs: Path, part: str) -> Entry:
     """The entry whose id starts with `part`; InputError if none or several do."""
     if not has_queue(runs):
-        raise InputError(f"{runs} has no queue; add a query first: trex queue add QUERY --runs {runs}")
+        raise InputError(
+            f"{runs} has no queue; add a query first: trex queue add QUERY --runs {quoted(runs)}"
+        )
     with reading(runs) as db:
         return _entry_by_prefix(db, runs, part)
 
@@ -210,11 +213,11 @@ def find_entry(db: sqlite3.Connection, entry_id: str) -> Entry | None:
 
 def _entry_by_prefix(db: sqlite3.Connection, runs: Path, part: str) -> Entry:
     if not part:
-        raise InputError(f"the ID is empty; give one of trex queue list --runs {runs}")
+        raise InputError(f"the ID is empty; give one of trex queue list --runs {quoted(runs)}")
     rows = db.execute("SELECT * FROM entries WHERE id >= ? AND id < ? LIMIT 2", (part, part + "g")).fetchall()
     if len(rows) != 1:
         problem = f"several entries begin with {part!r}" if rows else f"no entry {part!r} in {runs}"
-        raise InputError(f"{problem}; list the ids: trex queue list --runs {runs}")
+        raise InputError(f"{problem}; list the ids: trex queue list --runs {quoted(runs)}")
     return entry_of(rows[0])
 
 

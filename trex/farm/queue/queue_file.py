@@ -16,6 +16,7 @@ from trex.farm.queue.entry import STATES
 from trex.foundation.errors import RunError
 from trex.foundation.files import DiskFullError
 from trex.foundation.locked_folder import hold, no_locks
+from trex.foundation.words import quoted
 
 FILE = "queue.sqlite"
 SIDE_FILES = ("-wal", "-shm")  # that SQLite keeps next to it while it is open
@@ -203,7 +204,7 @@ def _check_format(db: sqlite3.Connection, path: Path) -> None:
         raise _damaged(path, "no tables")
     raise RunError(
         f"{path} has queue format {found}, but this version reads format {FORMAT}; use the version that wrote it, "
-        f"or move the file away and run: trex queue rebuild --runs {path.parent}"
+        f"or move the file away and run: trex queue rebuild --runs {quoted(path.parent)}"
     )
 
 
@@ -249,11 +250,12 @@ def _from_sqlite(error: sqlite3.Error, path: Path) -> RunError:
 
 def _damaged(path: Path, why: str) -> QueueDamaged:
     return QueueDamaged(
-        f"{path} is damaged ({why}); rebuild it from the run folders: trex queue rebuild --runs {path.parent}"
+        f"{path} is damaged ({why}); rebuild it from the run folders: trex queue rebuild --runs {quoted(path.parent)}"
     )
 
 
 def _missing(path: Path) -> QueueMissing:
     return QueueMissing(
-        f"{path} is missing or was deleted; rebuild it from the run folders: trex queue rebuild --runs {path.parent}"
+        f"{path} is missing or was deleted; rebuild it from the run folders: "
+        f"trex queue rebuild --runs {quoted(path.parent)}"
     )

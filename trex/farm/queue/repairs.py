@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from trex.farm.queue.requests import QueueRequest
 from trex.foundation.errors import InputError
+from trex.foundation.words import quoted
 from trex.query.schema import Query
 from trex.query.toml_text import toml_value
 from trex.repair.folder import begin
@@ -21,7 +22,9 @@ def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:
     text, table = chosen_table(path, overrides)
     query = repair_query(table, str(path))
     if not isinstance(query, SceneQuery):
-        raise InputError(f"{named} renders nothing, so no farm is needed: trex repair identify {named}")
+        raise InputError(
+            f"{named} renders nothing, so no farm is needed: trex repair identify {quoted(named)}"
+        )
     if places := _absolute(query):
         text, table = chosen_table(path, [*overrides, *places])
         query = repair_query(table, str(path))
@@ -42,7 +45,7 @@ def repair_request(named: str, overrides: Sequence[str]) -> QueueRequest:
 
 def _absolute(query: SceneQuery) -> list[str]:
     """Overrides by which the query names files by absolute paths: the queue may run elsewhere."""
-    model, runs = query.model.name, query.identify.runs
+    model, runs = query.model.name, [os.path.expanduser(run) for run in query.identify.runs]
     found = []
     if os.path.isfile(model) and not os.path.isabs(model):
         found.append(f"model.name={toml_value('model.name', os.path.abspath(model))}")

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar, cast
 from pydantic import JsonValue
 
 from trex.foundation.errors import InputError
+from trex.foundation.files import from_home
 from trex.repair.files import Record, read_fields, read_record, write_record
 from trex.repair.folder import KEY
 from trex.runs.draw_log import run_draws
@@ -63,7 +64,7 @@ def found_scenes(
     taken: set[str] = set()
     members: dict[tuple[str, int], int] = {}
     for run in runs:
-        with open_run(Path(run), for_writing=False) as folder:
+        with open_run(from_home(Path(run)), for_writing=False) as folder:
             if not folder.manifest.facts.cards:
                 raise InputError(
                     f"identify.runs: {run} has no scenes but {folder.manifest.query.generator.name}"

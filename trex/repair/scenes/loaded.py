@@ -14,7 +14,7 @@ from trex.artifacts.card import card_path
 from trex.bank.bank import Bank, bank_of
 from trex.clevr_models.percept.model import SHIPPED, Percept, load_percept
 from trex.foundation.errors import InputError
-from trex.foundation.files import Closing
+from trex.foundation.files import Closing, from_home
 from trex.foundation.progress import Progress
 from trex.query.schema import RenderSection
 from trex.query.toml_file import render_section
@@ -144,7 +144,7 @@ def model_path(name: str) -> Path:
     """The weights of a model that can be tuned here; InputError for any other model."""
     if name == "shipped":
         return SHIPPED
-    path = Path(name)
+    path = from_home(Path(name))
     if path.suffix != NETWORK:
         raise InputError(
             f"model {name!r} cannot be tuned here; a repair on scenes takes 'shipped' or the path of weights that "

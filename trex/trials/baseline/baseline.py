@@ -140,6 +140,12 @@ class Baseline:
     traced: int = 0
     untraced: str = ""
     families: tuple[MistakeFamily, ...] = ()
+    goal: str = ""  # what a hit is, for people; "" in files of before
+
+    @property
+    def wanted(self) -> str:
+        """What a hit is: "the model is sure of 2 (P(2) within 0.1 of 1)"."""
+        return self.goal or self.target
 
     @property
     def examined(self) -> int:

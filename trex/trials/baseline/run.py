@@ -14,6 +14,7 @@ from trex.foundation.progress import Progress
 from trex.pages.wording import world_words
 from trex.query.question import named_answers
 from trex.query.shipped import query_path, shown_name
+from trex.query.target import goal
 from trex.runs.folder import check_out
 from trex.runs.place import RUNS
 from trex.runs.trust import trusted_plan
@@ -67,6 +68,7 @@ def default_out(queries: Sequence[Path]) -> Path:
 
 def empty_baseline(path: Path, plan: Plan) -> Baseline:
     """The baseline of a query before any picture is scored."""
+    wanted = goal(plan.query.target, plan.question, plan.bound.labels)
     return Baseline(
         query=shown_name(path),
         question=plan.question.text,
@@ -76,6 +78,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
         model_hash=plan.model_key(),
         world=world_words(plan.query),
         source="",
+        goal=f"the model {wanted.sentence} ({plan.target.hit_words})",
     )
 
 

@@ -245,6 +245,18 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     )
 
 
+def test_a_hit_is_told_in_words(tmp_path: Path) -> None:
+    """Planted bug: "P(2), observed at 1, width 0.05; a hit is within 0.1"."""
+    query, out = write_query(tmp_path), tmp_path / "out"
+    sure = ["--set", "target.kind=high_confidence", "--rendered", 4, "--cache", tmp_path, "--out", out]
+    result = trex("baseline", query, *sure)
+    hit = "it: the model is sure of 2 (P(2) within 0.1 of 1)"
+    assert hit in result.stdout and hit in (out / "baseline.html").read_text()
+    assert "observed" not in result.stdout
+    (done,) = read_baselines(out)
+    assert replace(done, goal="").wanted == done.target, "a file of before has no words"
+
+
 def test_what_a_file_is_called_is_escaped(tmp_path: Path) -> None:
     from tests.worlds.baseline_worlds import Folder, pixels_with
 
