@@ -346,7 +346,7 @@ def test_enlarging_shows_the_larger_look_and_says_that_it_is_one(browser: Chrome
     browser.find_elements(By.CSS_SELECTOR, ".scene button.zoom")[0].click()
     assert natural_width(browser) == 480
     text = dialog.find_element(By.CSS_SELECTOR, ".note").text
-    assert text.startswith("The same scene at another look, preset reference, 480×320. There the model says ")
+    assert text.startswith("The same scene at preset reference, 480×320. There the model says ")
     dialog.find_element(By.CSS_SELECTOR, "button.on").click()
     dialog.find_element(By.CSS_SELECTOR, "button.on").click()
     assert natural_width(browser) == 120
