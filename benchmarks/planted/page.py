@@ -19,7 +19,7 @@ from trex.foundation.files import write_atomic
 RECORD = Path("reproduce/measured/planted.jsonl")  # of the public targets
 RECORDS = {"planted": RECORD, "hidden": Path("reproduce/measured/planted_hidden.jsonl")}
 PAGE = Path("docs/reference/planted.md")
-WIDTH, LEFT, RIGHT, TOP, ROW = 720, 130, 560, 44, 16
+WIDTH, LEFT, RIGHT, TOP, ROW = 740, 130, 560, 44, 16
 
 
 def chart(known: Sequence[Cell]) -> str:
