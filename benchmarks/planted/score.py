@@ -132,9 +132,7 @@ def score(claims: Sequence[Claim | Slice], truth: Truth) -> dict[str, object]:
 
 
 def nameable(truth: Truth) -> list[bool]:
-    """Which faults their own conditions find: one that lies outside of the vocabulary, or that a network has learned
-    otherwise, no sentence may.
-    """
+    """Which faults their own conditions find: not those outside of the vocabulary or learned otherwise."""
     faults = truth.answerer.target.faults
     claims = [claim_of(fault.conditions, fault.words) for fault in faults]
     return [_judged(claim, k, region_cases(truth, k), truth).finds for k, claim in enumerate(claims)]

@@ -144,8 +144,8 @@ def _described(
     vocabulary = folder.manifest.vocabulary
     conditions = conditions_of(vocabulary)
 
-    def situation(scene: Scene, failures: Sequence[Failure] = ()) -> Situation:
-        return Situation(facts_of(scene, vocabulary), failures, conditions)
+    def situation(scene: Scene, failures: Sequence[Failure] = (), is_untraced: bool = False) -> Situation:
+        return Situation(facts_of(scene, vocabulary), failures, conditions, is_untraced=is_untraced)
 
     cases = []
     for place, (hit, cluster) in enumerate(zip(results.found, results.families.clusters, strict=True)):
@@ -153,12 +153,8 @@ def _described(
         if failure is not None:
             cases.append(Case(situation(hit.record.scene), failure, cluster, place))
     unclear = unexplained(folder.manifest, results, traces)
-    cohort = [
-        Situation(
-            facts_of(z, vocabulary), traces.explained(z), conditions, is_untraced=scene_id(z) in unclear
-        )
-        for z in _plain_prior(records)
-    ]
+    plain = [(scene_id(z), z) for z in _plain_prior(records)]
+    cohort = [situation(z, traces.explained(name), name in unclear) for name, z in plain]
     chosen, selection = wrong_others(folder.manifest, results)
     known = {
         place: situation(draw.z, failures)

@@ -77,9 +77,9 @@ class Traces:
         failures = row.failures if row else ()
         return tuple(failure.unit for failure in failures if failure.symptom.what in ATTRIBUTES)
 
-    def explained(self, scene: Scene) -> tuple[Failure, ...]:
-        """All that the model misreads in a scene, if that explains its answer; none if it was not traced."""
-        row = self.hits.get(scene_id(scene)) or self.others.get(scene_id(scene))
+    def explained(self, scene: str) -> tuple[Failure, ...]:
+        """All that the model misreads in a scene (`scene_id`), if that explains its answer; none if not traced."""
+        row = self.hits.get(scene) or self.others.get(scene)
         return tuple(map(misread, row.misreadings)) if row and row.failures else ()
 
     @property
@@ -168,9 +168,8 @@ def trace_others(folder: RunFolder, world: OpenWorld, results: Results, progress
 def unexplained(manifest: Manifest, results: Results, traces: Traces) -> set[str]:
     """The prior scenes (`scene_id`) with a wrong answer, of which it is not known what the model misreads."""
     draws, _ = results.sample.counted
-    return {_id(draw.z) for draw in draws if _is_wrong(manifest, draw)} - {
-        scene for rows in (traces.hits, traces.others) for scene, row in rows.items() if row.failures
-    }
+    wrong = {_id(draw.z) for draw in draws if _is_wrong(manifest, draw)}
+    return {scene for scene in wrong if not traces.explained(scene)}
 
 
 def _is_wrong_other(manifest: Manifest, draw: Draw[Latent]) -> bool:

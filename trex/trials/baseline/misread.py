@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from trex.clevr_models.specs.ours import asks_freely
@@ -45,14 +45,12 @@ class Tracer:
         self._plan = plan
         self._cases: list[Case] = []
         self._names: list[str] = []
-        self._wrong: dict[str, tuple[Failure, ...]] = {}  # by `scene_id`: what was misread, if it is known
+        self._misread: dict[str, tuple[Failure, ...]] = {}  # by the picture's name: what explains its answer
         self._traced, self._untraced, self._closed, self._are_cameras_known = 0, "", "", True
 
     def traced(self, example: Example, row: ScoredExample) -> ScoredExample:
         """The row of a picture; with what explains its answer if that is a true mistake that can be traced."""
         plan = self._plan
-        if row.has_truth and not row.is_right and example.scene is not None:
-            self._wrong[scene_id(photographed(example).scene)] = ()
         if not row.is_mistake or not plan.query.target.declared.is_sure or self._traced == MOST:
             return row
         if why := self._closed or _why_not(plan, example.scene):
@@ -73,7 +71,7 @@ class Tracer:
         self._traced += 1
         if found.by[0] is None:
             return row
-        self._wrong[scene_id(known.scene)] = tuple(map(misread, found.misreadings))
+        self._misread[row.name] = tuple(map(misread, found.misreadings))
         misreading = found.misreadings[found.by[0]]
         failure = misread(misreading)
         scene = Situation(facts, (failure,), conditions_of(plan.vocabulary))
@@ -82,9 +80,11 @@ class Tracer:
         self._are_cameras_known &= known.is_camera_known
         return replace(row, misread=Misread(misreading, misread_words(failure, facts.scene)))
 
-    def told(self, empty: Baseline, plain: Sequence[Photographed]) -> Baseline:
-        """The baseline with the families of the traced mistakes; `plain` are scenes that no answer has chosen."""
-        families = families_of(self._cases, self._cohort(plain), self._plan.vocabulary) if self._cases else []
+    def told(self, empty: Baseline, plain: Mapping[str, Photographed]) -> Baseline:
+        """The baseline with the families of the traced mistakes; `plain` are pictures that no answer has chosen."""
+        wrong = {row.name for row in empty.seen if row.has_truth and not row.is_right}
+        cohort = self._cohort(plain, wrong) if self._cases else []
+        families = families_of(self._cases, cohort, self._plan.vocabulary) if self._cases else []
         named = tuple(
             MistakeFamily(
                 family.words,
@@ -95,23 +95,27 @@ class Tracer:
         )
         return replace(empty, traced=self._traced, untraced=self._untraced, families=named)
 
-    def _cohort(self, plain: Sequence[Photographed]) -> list[Situation]:
+    def _cohort(self, plain: Mapping[str, Photographed], wrong: set[str]) -> list[Situation]:
         """These scenes; none if no two mistakes are of a kind, or where a camera is not known."""
         if (
             len({case.failure.symptom for case in self._cases}) == len(self._cases)
             or not self._are_cameras_known
         ):
             return []
-        usable = [
-            each.scene for each in plain if each.is_camera_known and not _why_not(self._plan, each.scene)
-        ]
+        usable = {
+            name: each.scene
+            for name, each in plain.items()
+            if each.is_camera_known and not _why_not(self._plan, each.scene)
+        }
         vocabulary = self._plan.vocabulary
         conditions = conditions_of(vocabulary)
         shows = OneQuestion(self._plan.question.program, vocabulary).shows(lambda wrong: True)
-        known = [(facts_of(z, vocabulary), self._wrong.get(scene_id(z))) for z in usable]
+        unclear = wrong - self._misread.keys()
         return [
-            Situation(facts, failed or (), conditions, is_untraced=failed == ()).showing(shows)
-            for facts, failed in known
+            Situation(
+                facts_of(z, vocabulary), self._misread.get(name, ()), conditions, is_untraced=name in unclear
+            ).showing(shows)
+            for name, z in usable.items()
         ]
 
 

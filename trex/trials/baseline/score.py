@@ -54,13 +54,13 @@ def score_examples(
     """
     scored: list[list[ScoredExample]] = []  # for each picture, a row for each query
     thumbnails = []
-    plain: list[Photographed] = []
+    plain: dict[str, Photographed] = {}
     tracers = [Tracer(plan) for plan, _ in planned]
     for number, example in enumerate(examples, start=1):
         rows = score_example(example, [plan for plan, _ in planned])
         scored.append([tracer.traced(example, row) for tracer, row in zip(tracers, rows, strict=True)])
         if example.scene is not None and len(plain) < COHORT:
-            plain.append(photographed(example))
+            plain[example.name] = photographed(example)
         if all_pictures or any(row.is_hit for row in rows):
             thumbnails.append(_thumbnail(example))
         progress(examples.words, number, examples.total)
