@@ -10,15 +10,24 @@ import math
 import re
 import shlex
 import unicodedata
+from collections.abc import Mapping
 
 # What an estimate is rounded up to, in seconds, below each duration.
 STEPS_S = ((120, 5), (3600, 60), (36_000, 600))
 LARGEST_STEP_S = 3600
+NAMED_KEYS = 5  # of those in which two tables differ
 
 
 def counted(number: int, text: str, many: str = "") -> str:
     """The number with its noun: "1 scene", "2 scenes", "10,000 draws"; `many` is an irregular plural."""
     return f"{number:,} {text if number == 1 else many or text + 's'}"
+
+
+def differing_keys(before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """The keys in which two tables differ, "" if in none: "objects, seed"; of many, five and their number."""
+    keys = [key for key in {**now, **before} if before.get(key) != now.get(key)]
+    more = f" and {counted(len(keys) - NAMED_KEYS, 'more key')}" if len(keys) > NAMED_KEYS else ""
+    return f"{', '.join(keys[:NAMED_KEYS])}{more}"
 
 
 def capitalized(text: str) -> str:

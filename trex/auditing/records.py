@@ -16,6 +16,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import is_missing, read_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
+from trex.foundation.words import differing_keys
 from trex.runs.manifest import answers_alike
 from trex.scenes.misreading import Misreading
 from trex.worlds.description import ProbeProbabilities
@@ -214,12 +215,6 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
-    differing = [
-        name
-        for name, value in vars(settings).items()
-        if name != "probe_probabilities" and getattr(known, name) != value
-    ]
-    if differing:
-        raise InputError(
-            f"{folder} holds an audit with other settings ({', '.join(differing)}); choose another --out"
-        )
+    same_answers = {"probe_probabilities": known.probe_probabilities}
+    if keys := differing_keys(vars(known), vars(settings) | same_answers):
+        raise InputError(f"{folder} holds an audit with other settings ({keys}); choose another --out")

@@ -18,9 +18,11 @@ from PIL import Image
 
 from trex.foundation.errors import InputError
 from trex.foundation.files import disk_error, open_regular, read_text, write_atomic
+from trex.foundation.json_fields import mapping
 from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
 from trex.foundation.progress import Progress, silent
+from trex.foundation.words import counted, differing_keys
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
 from trex.scenes.clevr_format.json_files import write_items
@@ -82,8 +84,8 @@ def render_dataset(
 ) -> Path:
     """Write images/, masks/, scenes/ and questions/ of one split below `out`; return the scenes file.
 
-    Keeps existing scenes and adds the rest; InputError if they were made with another plan, or if another program
-    renders this split at the moment; RunError that names the file that cannot be written.
+    Keeps existing scenes and adds the rest; InputError if they are more, or were made with another plan, or if another
+    program renders this split at the moment; RunError that names the file that cannot be written.
     """
     count = default_processes() if processes is None else processes
     renderer = BlenderRenderer(plan.preset, device, processes=count)  # InputError before anything is written
@@ -98,6 +100,11 @@ def render_dataset(
             InputError(f"another program is rendering this split into {lines}; wait for its end"),
         )
         begun = _whole_lines(log, lines)
+        if begun > plan.n:
+            raise InputError(
+                f"{out} already has {counted(begun, 'scene')} of split {plan.split}, not just {plan.n}; ask for "
+                f"{begun} or more (--scenes), or give another folder with --out"
+            )
         with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
             _render_rest(out, plan, renderer, log, begun, progress)
@@ -110,10 +117,13 @@ def _check_same(path: Path, plan: DatasetPlan, renderer_key: str, *, is_begun: b
         "renderer": renderer_key
     }
     text = json.dumps(request, indent=1) + "\n"
-    before = read_text(path) if is_begun and path.exists() else text
-    if before != text:
-        raise InputError(f"{path} says that this split was made otherwise:\n{before}not as asked:\n{text}"
-                         "Choose another folder or split.")  # fmt: skip
+    if is_begun and path.exists():
+        before = mapping(parse_json(read_text(path), str(path)), str(path))
+        if keys := differing_keys(before, json.loads(text)):
+            raise InputError(
+                f"{path}: the scenes of split {plan.split} were made otherwise; they differ in {keys}: ask for the "
+                "same, or give another folder with --out or another --split"
+            )
     write_atomic(path, text.encode())
 
 
@@ -189,7 +199,7 @@ def _finish(out: Path, plan: DatasetPlan, lines: Path) -> Path:
     """Write the scenes and questions files of the first n scenes."""
     with open_regular(lines) as stream:
         records = [parse_json(line, str(lines)) for line in islice(stream, plan.n)]
-    info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex dataset render"}
+    info = {"split": plan.split, "version": "1.0", "license": "Apache-2.0", "made_by": "trex render dataset"}
     scenes = out / "scenes" / f"CLEVR_{plan.split}_scenes.json"
     write_items(scenes, "scenes", records, info)
     questions = (

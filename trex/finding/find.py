@@ -12,6 +12,7 @@ from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.examine import After, examined
 from trex.finding.source import QuerySource
 from trex.foundation.errors import InputError
+from trex.foundation.words import differing_keys
 from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.query.schema import ProgramStep, Query
 from trex.query.target import given_target
@@ -41,7 +42,6 @@ from trex.worlds.world import OpenWorld, Plan
 OnBegin = Callable[[Path], None]
 FIRST_S = 10.0  # a search that is over by then has its whole page at once
 SHARE = 0.05  # of the time that writing may take
-SHOWN = 5  # keys in which two queries differ
 
 
 def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
@@ -50,10 +50,7 @@ def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
     if found.query == plan.query:
         is_same = found.facts.cards == plan.cards
         return is_same, "" if is_same else "the shapes of scene.introduce"
-    before, now = _by_key(found.query), _by_key(plan.query)
-    keys = [key for key in now | before if before.get(key) != now.get(key)]
-    more = f" and {len(keys) - SHOWN} more keys" if len(keys) > SHOWN else ""
-    return False, f"{', '.join(keys[:SHOWN])}{more}"
+    return False, differing_keys(_by_key(found.query), _by_key(plan.query))
 
 
 def _by_key(query: Query) -> dict[str, object]:

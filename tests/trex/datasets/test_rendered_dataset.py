@@ -94,8 +94,24 @@ def test_a_plan_that_made_no_scene_binds_nobody(tmp_path: Path) -> None:
             DatasetPlan(2, objects=objects)
     tmp_path.joinpath("val.plan.json").write_text("")  # as a kill while it was written left it
     render_dataset(tmp_path, PLAN)
-    with pytest.raises(InputError, match="made otherwise"):
-        render_dataset(tmp_path, DatasetPlan(4, split="val", objects=(3, 5), questions_per_scene=2))
+    otherwise = pytest.raises(InputError, match="made otherwise; they differ in seed, objects: ask for the same")
+    with otherwise:
+        render_dataset(tmp_path, DatasetPlan(4, 1, "val", objects=(3, 5), questions_per_scene=2))
+
+
+def test_fewer_scenes_than_a_folder_has_are_refused_before_anything_is_rendered(tmp_path: Path) -> None:
+    """Planted bug: the scenes and questions files named the first 2 of 3 pictures."""
+    words = ("render", "dataset", "--objects", "3-4", "--split", "val", "--out", tmp_path / "out", "--scenes")
+    scenes = Path(json.loads(trex_done(*words, 3, "--json").stdout)["scenes"])
+    before = scenes.read_bytes()
+    refused(trex(*words, 2), "already has 3 scenes of split val, not just 2", "ask for 3 or more", "--out")
+    assert Stand.started == 1 and scenes.read_bytes() == before
+    trex_done(*words, 3)
+    trex_done(*words, 4)
+    for kind in ("images", "masks"):
+        assert len(list((tmp_path / "out" / kind / "val").iterdir())) == 4
+    content = json.loads(scenes.read_text())
+    assert len(content["scenes"]) == 4 and content["info"]["made_by"] == "trex render dataset"
 
 
 def full_after(monkeypatch: pytest.MonkeyPatch, kind: type, method: str, times: int) -> None:
