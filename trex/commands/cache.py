@@ -219,7 +219,7 @@ def _bank_fields(bank: StoredBank) -> dict[str, object]:
         "path": str(bank.path),
         "world": index.world.words if index else None,
         "seed": index.seed if index else None,
-        "look": index.look if index else None,
+        "preset": index.look if index else None,
         "renderer": index.renderer if index else None,
         "scenes": bank.pictures,
         "bytes": bank.size,

@@ -164,7 +164,7 @@ def bank(
             "path": str(opened.path),
             "world": index.world.words,
             "seed": index.seed,
-            "look": index.look,
+            "preset": index.look,
             "scenes": count,
             "rendered_now": now,
         } | ({"spread": done} if spread else {})

@@ -43,6 +43,7 @@ def listed(*words: object) -> list[dict[str, object]]:
 def test_a_bank_is_rendered_once_and_grows(place: Path) -> None:
     first = rendered("query.toml", "--scenes", 4)
     assert (first["scenes"], first["rendered_now"], first["world"]) == (4, 4, "5 objects, no cube")
+    assert first["preset"] == listed()[0]["preset"] == "fake", "the name of the option"
     assert Path(str(first["path"])).parent == place / "cache" / "banks"
     grown = rendered("query.toml", "--scenes", 7)
     assert (grown["bank"], grown["scenes"], grown["rendered_now"]) == (first["bank"], 7, 3)
