@@ -239,18 +239,36 @@ def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -
             raise InputError(f"{option} {shown(path)} holds something else; delete it, or name another file")
 
 
+def is_disk_full(error: OSError) -> bool:
+    """Whether a disk, or the user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def disk_full(error: BaseException, place: Path) -> DiskFullError | None:
+    """What a full disk has caused this error, None if none has; `place` is named where the error names no file."""
+    if isinstance(error, DiskFullError):
+        return error
+    if isinstance(error, OSError) and is_disk_full(error):
+        return _no_space(Path(error.filename) if isinstance(error.filename, str) else place)
+    return disk_full(error.__cause__, place) if error.__cause__ is not None else None
+
+
 def disk_error(error: OSError, path: Path) -> RunError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(
-            f"no space left on the disk of {path}; everything written before is kept; "
-            "free some space and repeat the command"
-        )
+    if is_disk_full(error):
+        return _no_space(path)
     if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
         return RunError(
             f"another program has written {path} meanwhile; repeat the command, or choose another place"
         )
     return RunError(
         f"cannot write {path}: {_reason(error)}; make it writable and repeat the command, or choose another place"
+    )
+
+
+def _no_space(path: Path) -> DiskFullError:
+    return DiskFullError(
+        f"no space left on the disk of {path}; everything written before is kept; "
+        "free some space and repeat the command"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import logging
 import os
@@ -27,7 +26,7 @@ from trex.bank.disk import (
     stored_banks,
 )
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import DiskFullError
+from trex.foundation.files import DiskFullError, is_disk_full
 from trex.foundation.locked_folder import closed_on_error, is_busy
 from trex.render.cache_folder import LOOKS
 
@@ -79,7 +78,7 @@ def has_room(folder: Path) -> bool:
 
 def not_kept(error: OSError, path: Path) -> NoReturn:
     """The error for a picture or scene that cannot be written."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         raise DiskFullError(
             f"no space left on the disk of {path}; {KEPT}. Free some space (trex cache prune-banks), and give the same "
             "command again"

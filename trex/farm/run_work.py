@@ -40,7 +40,7 @@ def make_pool(runs: Path, workers: int | None, address: str | None, gpus: float,
 
     InputError if nothing answers at the address.
     """
-    check_free(runs)
+    check_free(runs, "--runs")
     if workers is None:
         return LocalPool(Worker(worker_log(runs, "here")))
     from trex.farm.workers.ray_cluster import Cluster, import_ray

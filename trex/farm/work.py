@@ -22,6 +22,7 @@ from trex.farm.workers.pool import Inbox, Pool, WorkAdded
 from trex.farm.workers.scheduler import Scheduler
 from trex.farm.workers.task_board import TaskBoard
 from trex.foundation.errors import RunError, TrexError
+from trex.foundation.files import DiskFullError
 from trex.runs.folder import RunFolder, RunInUse
 from trex.search.stopping import undivided
 
@@ -66,7 +67,8 @@ class Farm:
     def run(self, *, until_empty: bool, show: Show | None = None) -> WorkOutcome:
         """Work until the queue is empty and nothing runs, or for ever; a KeyboardInterrupt ends it in an orderly way.
 
-        Raises QueueMissing or QueueDamaged if the queue file disappears or breaks meanwhile.
+        Raises QueueMissing or QueueDamaged if the queue file disappears or breaks meanwhile, DiskFullError if a disk is
+        full; the queries are then queued again.
         """
         begin_queue(self._runs)
         self._show = show or self._show
@@ -164,6 +166,10 @@ class Farm:
                 self._release(name)
             case RunInUse() as error:
                 self._postpone(name, error)
+            case DiskFullError() as error:  # the next query would fail as well
+                self._release(name)
+                if not self._is_stopping:
+                    raise error
             case TrexError() as error:
                 self._fail(name, str(error))
             case error:

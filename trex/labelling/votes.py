@@ -8,7 +8,6 @@ line is cut off.
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import json
 import re
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.fields import first_problem
-from trex.foundation.files import sync_folder
+from trex.foundation.files import is_disk_full, sync_folder
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 from trex.labelling.survey import Shown, Survey
@@ -146,8 +145,7 @@ class VoteLog:
         try:
             self._log.append([line.encode() for line in lines])
         except OSError as error:
-            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            why = "no space left on the disk" if is_full else f"{error.strerror or error}"
+            why = "no space left on the disk" if is_disk_full(error) else f"{error.strerror or error}"
             raise UnsavedVote(f"the vote was not saved: {why}; all votes before it are kept") from error
 
 

@@ -209,16 +209,19 @@ def check_out(path: Path, replaced: Collection[str] = ()) -> None:
     check_free(path)
 
 
-def check_free(path: Path) -> None:
-    """Raise DiskFullError if the disk of this path is full, InputError if it holds no files, as /proc."""
+def check_free(path: Path, option: str = "--out") -> None:
+    """Raise DiskFullError if the disk of this path is full, InputError if it holds no files, as /proc.
+
+    `option` names another folder.
+    """
     parent = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     disk = shutil.disk_usage(parent)
     if disk.total == 0:
-        raise InputError(f"{parent} is on no disk that can hold files; give another folder with --out")
+        raise InputError(f"{parent} is on no disk that can hold files; give another folder with {option}")
     if disk.free < FREE_BYTES:
         raise DiskFullError(
             f"the disk of {parent} is full: {disk.free >> 20} MiB free, a run needs about {FREE_BYTES >> 20} MiB; "
-            "free some space or give another folder with --out"
+            f"free some space or give another folder with {option}"
         )
 
 

@@ -267,6 +267,7 @@ def test_a_full_disk_is_said_before_anything_is_rendered(
     with monkeypatch.context() as patch:
         patch.setattr(run_folder.shutil, "disk_usage", lambda _: SimpleNamespace(total=1 << 40, free=0))
         refused(trex("find", query, "--out", tmp_path / "run"), "is full", "--out")
+        refused(trex("queue", "add", query, "--runs", tmp_path / "runs"), "is full", "with --runs")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -94,7 +94,9 @@ def test_a_plan_that_made_no_scene_binds_nobody(tmp_path: Path) -> None:
             DatasetPlan(2, objects=objects)
     tmp_path.joinpath("val.plan.json").write_text("")  # as a kill while it was written left it
     render_dataset(tmp_path, PLAN)
-    otherwise = pytest.raises(InputError, match="made otherwise; they differ in seed, objects: ask for the same")
+    otherwise = pytest.raises(
+        InputError, match="made otherwise; they differ in seed, objects: ask for the same"
+    )
     with otherwise:
         render_dataset(tmp_path, DatasetPlan(4, 1, "val", objects=(3, 5), questions_per_scene=2))
 

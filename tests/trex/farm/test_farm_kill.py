@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import pytest
 import typer
 from typer.testing import Result
 
-from tests.running.command_line import trex
+from tests.running.command_line import refused, trex
 from tests.running.farm_pools import SEARCHES, ChaosPool, add, farmed, new_worker, undisturbed, work
 from tests.running.farm_processes import n_draws, start_work
 from tests.running.farm_runs import begun
@@ -130,6 +131,31 @@ def test_a_disk_without_room_for_the_queue_ends_the_work_and_the_next_one_resume
         Farm(runs, LocalPool(new_worker(tmp_path)), lambda _: None, 5.0, clock).run(until_empty=True).done
         == 1
     )
+
+
+@pytest.mark.parametrize("place", ["trex.runs.folder.to_png", "trex.runs.checked_lines.os.pwrite"])
+def test_a_full_disk_ends_the_work_fails_no_query_and_the_same_command_resumes(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: one query after the other failed, and stayed so when there was room again.
+
+    Pictures are written by workers, whose tasks are repeated, draws by the thread of the search.
+    """
+    queries = [["search.seed=3", "search.steps=6"], ["search.seed=4", "search.steps=6"]]
+    whole, entries = undisturbed(tmp_path, queries), add(tmp_path, queries)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(place, full)
+        result = trex_work(tmp_path)
+    refused(result, "no space left on the disk of", "everything written before is kept", "free some space")
+    assert ("a task failed 3 times" in result.stderr) == place.endswith("to_png")
+    now = queue.entries(tmp_path / "runs")
+    assert [(entry.state, entry.attempts) for entry in now] == [("queued", 0)] * 2
+    assert trex_work(tmp_path).exit_code == 0
+    assert farmed(tmp_path, entries) == whole
 
 
 class Cancelling(ChaosPool):

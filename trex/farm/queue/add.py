@@ -44,7 +44,7 @@ def add(runs: Path, requests: Sequence[QueueRequest], priority: int, now: float)
     A query that has an entry and a run folder is not queued again; one whose run folder was deleted is. If the run
     folder has no entry, as after a kill, the entry is restored from the folder.
     """
-    check_free(runs)
+    check_free(runs, "--runs")
     folders = queued_folders(runs)
     by_id = {request.id: request for request in requests}
     names = {entry_id: f"{_stem(request.source)}-{entry_id}" for entry_id, request in by_id.items()}

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from trex.farm.queue.entry import STATES
 from trex.foundation.errors import RunError
-from trex.foundation.files import DiskFullError
+from trex.foundation.files import DiskFullError, is_disk_full
 from trex.foundation.locked_folder import hold, no_locks
 from trex.foundation.words import quoted
 
@@ -221,7 +221,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 def run_error(error: OSError, place: Path) -> RunError:
     """The RunError for an operating system error; a DiskFullError if the disk is full."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         return _disk_full(place)
     return RunError(f"cannot use {place}: {error.strerror}; make it writable or give another --runs folder")
 

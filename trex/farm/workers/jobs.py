@@ -15,6 +15,7 @@ from trex.farm.workers.repairs import run_repair
 from trex.farm.workers.task_board import TaskBoard
 from trex.finding.find import run_to_end
 from trex.foundation.errors import TrexError
+from trex.foundation.files import disk_full
 from trex.runs.folder import RunFolder, begin, is_run, open_run
 from trex.runs.trust import check_made_here
 from trex.search.progress import Status, Watcher
@@ -67,10 +68,11 @@ def start_search(
         try:
             run_queued(board, name, run, make_engine, workers, job.progress)
         except (TrexError, Dropped) as error:
-            job.error = error
+            job.error = disk_full(error, run) or error
         except (Exception, SystemExit) as error:
-            log.exception("internal error in the search of %s", run)
-            job.error = error
+            job.error = disk_full(error, run) or error
+            if job.error is error:
+                log.exception("internal error in the search of %s", run)
         finally:
             board.close(name)
 

@@ -21,7 +21,8 @@ from trex.farm.workers.pool import (
 )
 from trex.farm.workers.task_board import Task, TaskBoard
 from trex.farm.workers.tasks import Answer, FailureKind, TaskFailure, TaskResult
-from trex.foundation.errors import InputError, RenderError, RunError
+from trex.foundation.errors import InputError, RenderError, RunError, TrexError
+from trex.foundation.files import DiskFullError
 
 MAX_ATTEMPTS = 3  # of a task that ends with an error
 MAX_LOSSES = 10  # of workers during one task, before the task counts as failed
@@ -145,16 +146,19 @@ class Scheduler:
                 self._board.give_back(task)
                 self._check_any_worker_left(task.job)
             case FailureKind.ERROR:
-                self._retry(task, failure.why)
+                self._retry(task, failure.why, RenderError)
+            case FailureKind.DISK_FULL:
+                self._retry(task, failure.why, DiskFullError)
 
-    def _retry(self, task: Task, why: str) -> None:
+    def _retry(self, task: Task, why: str, error: type[TrexError]) -> None:
+        """Return the task to the board, or end its job with this kind of error if it has failed too often."""
         task.failures.append(why)
         if len(task.failures) < MAX_ATTEMPTS:
             log.warning("a task of %s failed and will be retried: %s", task.job, why)
             self._board.give_back(task)
             return
         reasons = "; then: ".join(dict.fromkeys(task.failures))
-        self._board.end(task.job, RenderError(f"a task failed {MAX_ATTEMPTS} times: {reasons}"))
+        self._board.end(task.job, error(f"a task failed {MAX_ATTEMPTS} times: {reasons}"))
 
     def _check_any_worker_left(self, job: str) -> None:
         """End the job if all workers have started and each one has refused it, with one of their reasons."""

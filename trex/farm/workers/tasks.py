@@ -111,6 +111,7 @@ class FailureKind(Enum):
     INCOMPATIBLE = "incompatible"  # the worker has another version: another worker may do the task
     INVALID_QUERY = "invalid query"  # ends the search
     ERROR = "error"  # a retry may succeed
+    DISK_FULL = "full disk"  # a retry may succeed; if not, the farm stops
     STOPPED = "stopped"  # the farm stops
 
 

@@ -28,6 +28,7 @@ from trex.farm.workers.tasks import (
 )
 from trex.farm.workers.worlds import IncompatibleWorker, Worlds
 from trex.foundation.errors import InputError, ModelError, TrexError
+from trex.foundation.files import disk_full
 from trex.runs.record import Record
 
 FAILURES: tuple[tuple[type[BaseException], FailureKind], ...] = (
@@ -60,7 +61,9 @@ class Worker:
             return self._log_failure(work, TaskFailure(FailureKind.STOPPED, "the task was stopped"))
         except (Exception, SystemExit) as error:
             return self._log_failure(
-                work, _failure(error), "" if isinstance(error, TrexError) else traceback.format_exc()
+                work,
+                _failure(error, work.run),
+                "" if isinstance(error, TrexError) else traceback.format_exc(),
             )
         result = TaskResult(tuple(lines), renders, time.monotonic() - began, memory_mib())
         self._log.info(
@@ -116,7 +119,9 @@ def count_renders(records: Sequence[Record]) -> int:
     return sum(record.is_rendered for record in records)
 
 
-def _failure(error: Exception | SystemExit) -> TaskFailure:
+def _failure(error: Exception | SystemExit, run: Path) -> TaskFailure:
+    if full := disk_full(error, run):
+        return TaskFailure(FailureKind.DISK_FULL, str(full))
     kind = next(kind for error_type, kind in FAILURES if isinstance(error, error_type))
     is_ours = isinstance(error, TrexError)
     return TaskFailure(kind, str(error) if is_ours else f"{type(error).__name__}: {error}")

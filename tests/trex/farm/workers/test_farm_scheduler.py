@@ -13,6 +13,7 @@ from trex.farm.workers.scheduler import MAX_ATTEMPTS, MAX_LOSSES, Scheduler
 from trex.farm.workers.task_board import Task, TaskBoard
 from trex.farm.workers.tasks import Answer, DrawSegment, FailureKind, TaskFailure, TaskResult, Work
 from trex.foundation.errors import InputError, RenderError, RunError
+from trex.foundation.files import DiskFullError
 from trex.runs.record import PRIOR
 from trex.search.engine import Independent
 
@@ -123,16 +124,21 @@ def test_an_answer_that_comes_twice_frees_no_worker_twice() -> None:
     assert bench.scheduler.slots["a"].tasks_done == 1
 
 
-def test_a_piece_that_fails_is_tried_again_and_then_ends_its_query_alone() -> None:
+@pytest.mark.parametrize(
+    ("kind", "ends"), [(FailureKind.ERROR, RenderError), (FailureKind.DISK_FULL, DiskFullError)]
+)
+def test_a_piece_that_fails_is_tried_again_and_then_ends_its_query_alone(
+    kind: FailureKind, ends: type[Exception]
+) -> None:
     bench = Bench("a")
     bench.job("bad")
     bench.job("good", pieces=2)
     for _ in range(MAX_ATTEMPTS):
         assert bench.turn() == {"a": "bad"}
-        bench.answer("a", TaskFailure(FailureKind.ERROR, "the lamp is broken"))
+        bench.answer("a", TaskFailure(kind, "the lamp is broken"))
     assert bench.turn() == {"a": "good"}
     error = bench.end_of("bad")
-    assert isinstance(error, RenderError) and "the lamp is broken" in str(error)
+    assert type(error) is ends and "the lamp is broken" in str(error)
     bench.answer("a")
     assert [result for _, result in bench.board.wait("good")] == [DONE]
 
