@@ -172,3 +172,13 @@ def test_what_a_step_found_is_printed_as_the_command_line_prints_it() -> None:
     results = Results({"distill": found})
     assert str(results) == found.sentences[0]
     assert repr(results) == "<Results: Repair, not finished; of distill; print it for all>"
+
+
+def test_a_repair_prints_what_it_shows(tmp_path: Path, query: Path) -> None:
+    """Planted bug: `print(trex.repair(...))` gave the fields of the dataclass."""
+    repair = trex.repair(query, out=tmp_path / "r", data=tmp_path, progress=False)
+    assert str(repair) == "\n".join(repair.sentences) and "mistake" in str(repair)
+    assert repr(repair) == f"<Repair {tmp_path / 'r'}: finished identify; print it for all>"
+    (tmp_path / "r" / "identify").rename(tmp_path / "elsewhere")
+    assert "run: trex repair identify" in str(repair), "as a stop in the first step leaves it"
+    assert repr(repair) == f"<Repair {tmp_path / 'r'}>"

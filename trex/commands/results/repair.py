@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from trex.commands.verb import with_options
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import path_of, read_text
 from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
@@ -42,7 +42,7 @@ Step = Callable[[Folder, object, Progress], object]
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Repair:
     """A repair in its folder, of a digit model or on rendered scenes; each step resumes, and a finished one is kept.
 
@@ -54,7 +54,21 @@ class Repair:
     path: Path
     data: Path | None = None
     processes: int | None = None
-    shown: ShowProgress = field(default_factory=lambda: display_of(True), repr=False)
+    shown: ShowProgress = field(default_factory=lambda: display_of(True))
+
+    def __str__(self) -> str:
+        """The sentences; why there are none, if no step is finished or the folder cannot be read."""
+        try:
+            return str(self.results)
+        except TrexError as error:
+            return str(error)
+
+    def __repr__(self) -> str:
+        try:
+            finished = ", ".join(self.results.found)
+        except TrexError:  # every other use says why
+            return f"<Repair {self.path}>"
+        return f"<Repair {self.path}: finished {finished}; print it for all>"
 
     @property
     def query(self) -> DecoderQuery | SceneQuery:
