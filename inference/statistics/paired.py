@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from trex.foundation.errors import InputError
 from trex.inference.statistics.proportion import Interval
 
+CLEAR = 0.05  # p-value below which a difference is called one
 NORMAL_95 = 1.959963984540054  # the .975 quantile of the standard normal
 
 
@@ -39,6 +40,32 @@ class Paired:
     def sign(self) -> int:
         """1 if the statement holds for the first alone more often than for the second alone, -1 for less often."""
         return (self.only_first > self.only_second) - (self.only_first < self.only_second)
+
+    def words(self, first: str, second: str, what: str, p_value: float) -> str:
+        """What differs, in a sentence; `p_value` may be corrected for further tests.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of the classifiers.
+        what : str
+            Of what they have more or fewer, in the plural.
+        p_value : float
+            Of the test.
+
+        Example
+        -------
+        >>> Paired(60, 20, 0, 20).words("a", "b", "right answers", 1.9e-6)
+        'a has more right answers than b: 80 of 100 against 60 (exact McNemar test, p = 1.9e-06).'
+        """
+        test = f"exact McNemar test, p = {p_value:.2g}"
+        here, there = self.both + self.only_first, self.both + self.only_second
+        if p_value >= CLEAR:
+            return (
+                f"No clear difference in {what}: {first} {here:,} of {self.n:,}, {second} {there:,} ({test})."
+            )
+        (most, more), (fewest, less) = sorted(((here, first), (there, second)), reverse=True)
+        return f"{more} has more {what} than {less}: {most:,} of {self.n:,} against {fewest:,} ({test})."
 
     @property
     def difference(self) -> float:

@@ -247,9 +247,5 @@ def agreement_words(agreement: Agreement) -> str:
 
 def beside_words(model: str, beside: Beside) -> str:
     """How often an audit's model and the other one make a confident mistake in the same scenes, in one sentence."""
-    item = beside.mistakes
-    return (
-        f"{model} makes a confident mistake in {item.both + item.only_first:,} of {item.n:,} held-out scenes, "
-        f"{beside.model} in {item.both + item.only_second:,}; both do in {item.both:,} (exact McNemar test, "
-        f"p = {item.p_value:.2g})."
-    )
+    counts, what = beside.mistakes, "held-out scenes with a confident mistake"
+    return counts.words(model, beside.model, what, counts.p_value)

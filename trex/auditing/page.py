@@ -22,6 +22,7 @@ from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic
 from trex.foundation.words import counted, percent, whole_percent
+from trex.inference.statistics.paired import CLEAR
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table
@@ -33,7 +34,6 @@ from trex.scenes.vocabulary import Vocabulary
 from trex.worlds.world import open_renderer
 
 PAGE, BOTH = "report.html", "beside.html"
-FALSE_ALARMS = 0.05  # of all tests of a page together
 MOST = 6  # families that a page shows before it folds the others away
 SHOWN_ROWS = 12  # of the table of questions on the page
 WAYS: Mapping[str, str] = {
@@ -133,7 +133,7 @@ def write_beside(done: Audit, beside: Beside, rows: Sequence[SideBySide], other:
 def verdict_words(row: SideBySide, models: tuple[str, str]) -> str:
     """Which of these two models makes a mistake more often, in one sentence."""
     sign = row.counts.sign if row.counts else 0
-    if row.p_value >= FALSE_ALARMS or not sign:
+    if row.p_value >= CLEAR or not sign:
         return f"No clear difference between the two (p = {row.p_value:.2g})."
     return f"{models[0 if sign > 0 else 1]} makes it more often (p = {row.p_value:.2g})."
 

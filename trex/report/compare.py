@@ -13,7 +13,7 @@ import numpy as np
 from trex.explain.run_families import explained_results
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
-from trex.inference.statistics.paired import Paired, paired
+from trex.inference.statistics.paired import CLEAR, Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
 from trex.report.context import goal_words, model_words
@@ -33,7 +33,6 @@ CHOSEN = (
     "with --set render.looks=[]"
 )
 SHOWN = 6  # pictures per run
-FALSE_ALARMS = 0.05  # of all tests of a page together
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,10 @@ class PairedTest:
     @property
     def is_clear(self) -> bool:
         """Whether the difference is significant."""
-        return self.p_value < FALSE_ALARMS
+        return self.p_value < CLEAR
 
     def __str__(self) -> str:
-        first, other = self.counts.only_first, self.counts.only_second
-        return (
-            f"{self.what}, of {self.counts.n}: {self.first} alone {first}, {self.second} alone {other}, "
-            f"both {self.counts.both}; p = {self.p_value:.2g}"
-        )
+        return self.counts.words(self.first, self.second, self.what, self.p_value)
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted, quoted
-from trex.inference.statistics.paired import Paired, paired
+from trex.inference.statistics.paired import CLEAR, Paired, paired
 from trex.query.schema import RenderSection
 from trex.query.verb_options import about_model
 from trex.scenes.questions.answers import is_same
@@ -168,10 +168,15 @@ class SuiteRun:
         before, now = test.both + test.only_first, test.both + test.only_second
         exact = "exact McNemar test"
         if groups.n < test.n:
-            exact = f"exact sign test over {counted(groups.n, 'group')} of related scenes"
+            worse, better = groups.only_second, groups.only_first
+            of = f"{counted(groups.n, 'group')} of related scenes"
+            exact = f"of {of} {worse} fail more and {better} less often, exact sign test"
+        verdict = "No clear change"
+        if groups.p_value < CLEAR:
+            verdict = "More failures" if groups.sign < 0 else "Fewer failures"
         return first, (
-            f"Against the last run{here} ({self.last}) on {counted(test.n, 'scene')} of both: failed before: "
-            f"{before}, now: {now}; {exact} p = {groups.p_value:.3g}."
+            f"{verdict} since the last run{here} ({self.last}): of the {counted(test.n, 'scene')} that both have, "
+            f"{before:,} failed then and {now:,} now ({exact}, p = {groups.p_value:.2g})."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -119,3 +120,6 @@ def test_a_p_value_is_corrected_for_all_pairs_of_runs(
     pairs = runs * (runs - 1) // 2
     assert [test.p_value for test in found] == pytest.approx([0.02 * pairs] * pairs)
     assert all(test.is_clear is is_clear for test in found)
+    words = "b has more right answers than a: 9 of 10 against 1 (exact McNemar test, p = 0.02)."
+    unclear = "No clear difference in right answers: a 1 of 10, b 9 (exact McNemar test, p = 0.06)."
+    assert str(replace(found[0], counts=Paired(0, 1, 9, 0))) == (words if is_clear else unclear)

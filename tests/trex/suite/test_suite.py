@@ -244,9 +244,20 @@ def test_related_hits_are_one_case_of_the_test(suite: Path, monkeypatch: pytest.
     done = SuiteRun("new", "old", tuple(results))
     assert done.paired is not None and done.paired.only_second == len(alike) > 5
     assert done.paired_groups == Paired(0, 0, 1, 0) and done.paired_groups.p_value == 1.0
-    assert "exact sign test over 1 group of related scenes p = 1." in done.sentences()[1]
+    assert done.sentences()[1] == (
+        f"No clear change since the last run (old): of the {len(alike)} scenes that both have, 0 failed then and "
+        f"{len(alike)} now (of 1 group of related scenes 1 fail more and 0 less often, exact sign test, p = 1)."
+    )
     apart = [replace(result, group=str(number)) for number, result in enumerate(results)]
-    assert "exact McNemar test p = 0.0" in SuiteRun("new", "old", tuple(apart)).sentences()[1]
+    told = SuiteRun("new", "old", tuple(apart)).sentences()[1]
+    assert (
+        told.startswith("More failures since the last run (old)") and "(exact McNemar test, p = 0.0" in told
+    )
+    better = [
+        replace(result, answer=result.truth, failed_before=True, group=str(number))
+        for number, result in enumerate(results)
+    ]
+    assert SuiteRun("new", "old", tuple(better)).sentences()[1].startswith("Fewer failures")
 
 
 def test_a_model_is_the_one_that_was_searched_by_its_weights_or_else_by_its_name(suite: Path) -> None:
