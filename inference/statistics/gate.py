@@ -35,7 +35,7 @@ def gate(cheap_log_weights: Floats, dear_log_weights: Floats) -> Gate:
     cheap, dear = np.asarray(cheap_log_weights, float), np.asarray(dear_log_weights, float)
     if cheap.shape != dear.shape or cheap.ndim != 1 or cheap.size < LEAST_SCENES:
         raise InputError(
-            f"{cheap.size} and {dear.size} log weights do not compare two looks; score the same scenes at both, "
+            f"{cheap.size} and {dear.size} log weights do not compare two presets; score the same scenes at both, "
             f"at least {LEAST_SCENES}"
         )
     if np.isnan(cheap).any() or np.isnan(dear).any():

@@ -17,7 +17,7 @@ from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 
 LOOK = "sketch"
-SHADING, BLENDER, RENDERING = "analytic look", "Blender", "rendering"
+SHADING, BLENDER, RENDERING = "analytic preset", "Blender", "rendering"
 
 
 def rendering_findings() -> list[Finding]:

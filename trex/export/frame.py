@@ -30,7 +30,7 @@ WEIGHT = ("log_prior", "log_weight", "log_accept_ratio", "picture")
 def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFrame:
     """A row for each prior draw and each proposal of a chain, in the order of the search.
 
-    Scenes of a bank at its cheap look, its likeliest ones before the sample, calibration draws and hits under fresh
+    Scenes of a bank at its cheap preset, its likeliest ones before the sample, calibration draws and hits under fresh
     noise draws have no row: they score prior draws and proposals once more, and hits would count two or three times.
     `Run.records` has them.
     Columns: STEP, ANSWER and WEIGHT, then "p(ANSWER)" for each of the model's K answers. A proposal that was not

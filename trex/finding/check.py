@@ -22,7 +22,7 @@ class QueryCheck:
     """A query with every value checked.
 
     `answers` are all that the question can have; `target`, `world` and `renders` are descriptions. `model` names
-    the opened model. `renders_at_most` counts pictures at the deciding look, `cheap_at_most` those at cheaper looks;
+    the opened model. `renders_at_most` counts pictures at the deciding preset, `cheap_at_most` those at cheaper ones;
     `takes` is an upper bound on their time, None if it is unknown. `control_at_most` and `control_cheap_at_most` count
     the further ones of the positive control that a search makes if it finds nothing, `large_at_most` the large pictures
     of hits that `trex find` then renders for the page, `again_at_most` the pictures that say how far they hold, which
@@ -50,11 +50,13 @@ class QueryCheck:
 
     @property
     def _others(self) -> str:
-        """The pictures at cheaper looks and those of the control, in words."""
-        cheap = f"; and {self.cheap_at_most:,} at cheaper looks" if self.cheap_at_most else ""
+        """The pictures at cheaper presets and those of the control, in words."""
+        cheap = f"; and {self.cheap_at_most:,} at cheaper presets" if self.cheap_at_most else ""
         if not self.control_at_most:
             return cheap
-        inner = f", and {self.control_cheap_at_most:,} at cheaper looks" if self.control_cheap_at_most else ""
+        inner = (
+            f", and {self.control_cheap_at_most:,} at cheaper presets" if self.control_cheap_at_most else ""
+        )
         return f"{cheap}; if nothing is found, up to {self.control_at_most:,} more for the positive control{inner}"
 
     @property

@@ -15,8 +15,8 @@ WORDS = {
     "families": "groups of scenes in which the model makes the same mistake under the same conditions",
     "fragile": "in the level set under the search's noise but not under new render noise, so not counted as found",
     "noise draws": "renders of the same scene with different random numbers, which change only the noise",
-    "deciding look": "size and quality of the renders that decide whether a scene is in the level set",
-    "bank": "prior scenes rendered once at a cheap look, and shared by all queries of a world",
+    "deciding preset": "size and quality of the renders that decide whether a scene is in the level set",
+    "bank": "prior scenes rendered once at a cheap preset, and shared by all queries of a world",
     "proposals": "changes to a scene that a chain has tried",
     "warmup": "the first steps of a chain, which do not count as draws",
     "confidence": "the probability of the answer that the target names; of several named, the least of theirs (a "

@@ -200,13 +200,13 @@ class OptionedModelSection(ModelSection):
 
 
 class RenderSection(Section):
-    """How scenes are rendered when it counts: the deciding look, a preset and its noise draws.
+    """How scenes are rendered when it counts: the deciding preset and its noise draws.
 
     `preset`: "fake" draws flat colors without Blender, for tests. `noise`: the level set is that of the mean
     probability over this many noise draws. `views`: and over this many viewpoints, the scene's own and others. `fresh`:
     a hit counts as found if it stays in the level set under further noise draws, at most this many; 0 asks for none.
     None takes the world's default, 8 for Blender's pictures. `processes`: number of Blender processes; by default one
-    per core, at most four. No picture depends on it. `looks`: the cheaper looks that may choose scenes and lead the
+    per core, at most four. No picture depends on it. `looks`: the cheaper presets that may choose scenes and lead the
     search, cheapest first; the first one scores the bank. None takes those of the preset, an empty list none.
     """
 
@@ -235,12 +235,12 @@ class SearchSection(Section):
 
     `bank`: number of prior scenes that are rendered cheaply, once for all queries of a world, and scored before
     anything else; 0 for none, None for the world's default. `bank_seed` draws them. `prior_scenes`: prior scenes
-    that are rendered at the deciding look, from the bank if there is one. `spread`: members of the bank, chosen by
-    `bank_seed` alone, that are rendered at the deciding look after the search, for its rate; None for as many as
+    that are rendered at the deciding preset, from the bank if there is one. `spread`: members of the bank, chosen by
+    `bank_seed` alone, that are rendered at the deciding preset after the search, for its rate; None for as many as
     cost little. `warmup`: how many steps of each chain
     are left out of every summary; None for the kernel's share of them. `kernel`: "auto" takes the world's default.
-    `inner`: cheap steps before each render at the deciding look, for kernel "surrogate"; None for as many as suit the
-    cost of the look that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
+    `inner`: cheap steps before each render at the deciding preset, for kernel "surrogate"; None for as many as suit the
+    cost of the preset that leads. `scale`: step size of kernel "gaussian", in standard deviations of the prior.
     `max_depth`: for kernel "nuts", a trajectory has at most 2^max_depth steps. `further`: independent draws that a
     common target may take instead of chains; None for as many as the chains have steps, 0 to run chains in any case.
     `stop_when_found`: stop at this many distinct scenes found; 0 spends the whole budget. `options`: each kernel

@@ -78,7 +78,7 @@ RULES = {
             RAW: "mistakes without clusters",
             FRESH: "fresh scenes",
             GROWN: "held-out mistakes",
-            DECIDING: "deciding look",
+            DECIDING: "deciding preset",
             ANSWERS: "answers",
         },
     ),
@@ -366,7 +366,7 @@ class CorrectResult(Found):
         return bool(wanted) and all(each.is_better for each in wanted) and not self.is_costly
 
     def halved(self) -> list[int]:
-        """The scenarios of which, in every seed, at most half as many are misread at the deciding look as before, and
+        """The scenarios of which, in every seed, at most half as many are misread at the deciding preset as before, and
         as by lambda 0, with intervals of both differences clear of 0.
 
         The scenes were chosen because the model before misreads them: any other model misreads fewer. Lambda 0 is
@@ -468,7 +468,7 @@ class CorrectResult(Found):
     def _of_scenes(self, before: Tuned) -> Iterator[str]:
         halved = self.halved()
         yield (
-            f"Of {counted(len(self.corrected), 'scenario')}, at most half as often misread at the deciding look as "
+            f"Of {counted(len(self.corrected), 'scenario')}, at most half as often misread at the deciding preset as "
             f"before and as by {self.rules.names[ZERO]}, in every one of {counted(len(self.chosen), 'seed')}, "
             "intervals clear of no change: "
             + (f"{len(halved)} (component {', '.join(map(str, halved))})." if halved else "none.")

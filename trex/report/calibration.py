@@ -36,24 +36,28 @@ def calibration_view(manifest: Manifest, results: Results) -> CalibrationView | 
         for row in found.tried
         for gate in [row.gate]
     ]
-    heads = ("look", "rank correlation", "near the level set", "may lead")
-    return CalibrationView(_sentence(manifest, results, found), table_of("Looks that may lead", heads, rows))
+    heads = ("preset", "rank correlation", "near the level set", "may lead")
+    return CalibrationView(
+        _sentence(manifest, results, found), table_of("Presets that may lead", heads, rows)
+    )
 
 
 def _sentence(manifest: Manifest, results: Results, found: LookCalibration) -> str:
     search = manifest.query.search
     if not results.proposals:
-        return f"No chain was run, so no look had to lead: {_ranks(found.tried[-1])}."
+        return f"No chain was run, so no preset had to lead: {_ranks(found.tried[-1])}."
     if search.kernel != SURROGATE:
-        return f"Kernel {search.kernel} uses the deciding look for every step: no cheap look led the chains."
+        return (
+            f"Kernel {search.kernel} uses the deciding preset for every step: no cheap preset led the chains."
+        )
     if found.lead == DECIDING:
         tried = [row.look for row in found.tried]
         return (
-            f"No cheap look led the chains (tried: {', '.join(tried)}): each step proposed one change and cost one "
-            f"scene at the deciding look, where {tried[0]} would have tried {inner_steps(manifest.query, tried[0])}."
+            f"No cheap preset led the chains (tried: {', '.join(tried)}): each step proposed one change and cost one "
+            f"scene at the deciding preset, where {tried[0]} would have tried {inner_steps(manifest.query, tried[0])}."
         )
     inner = inner_steps(manifest.query, found.lead)
-    led = f"Look {found.lead} led the chains, {inner} of its steps for one at the deciding look"
+    led = f"Preset {found.lead} led the chains, {inner} of its steps for one at the deciding preset"
     anew = " It also chose anew which scenes of the bank were rendered." if results.is_chosen_anew else ""
     return f"{led}: {_ranks(found.tried[-1])}.{anew}"
 
@@ -61,7 +65,7 @@ def _sentence(manifest: Manifest, results: Results, found: LookCalibration) -> s
 def _ranks(row: TriedLook) -> str:
     overall, near = _correlation(row.gate.rank_correlation), _correlation(row.gate.top_fifth)
     return (
-        f"{row.look} ranks scenes as the deciding look does with rank correlation {overall}, and {near} among those "
+        f"{row.look} ranks scenes as the deciding preset does with rank correlation {overall}, and {near} among those "
         f"nearest to the level set ({LEAST:g} and {LEAST_TOP:g} are needed to lead)"
     )
 

@@ -28,9 +28,9 @@ from trex.search.results import Results
 from trex.worlds.latents import Latent, identity
 
 CHOSEN = (
-    "the scenes that {} judged at the deciding look were chosen from a bank by its own model, so that scenes on which "
-    "the models differ would be missing; search both with --set search.bank=0, or judge the whole bank ({} scenes) "
-    "with --set render.looks=[]"
+    "the scenes that {} judged at the deciding preset were chosen from a bank by its own model, so that scenes on "
+    "which the models differ would be missing; search both with --set search.bank=0, or judge the whole bank ({} "
+    "scenes) with --set render.looks=[]"
 )
 SHOWN = 6  # pictures per run
 
@@ -218,7 +218,7 @@ def _other_looks(first: ComparedRun, other: ComparedRun) -> str:
     if not different:
         return ""
     words = " and ".join(different)
-    return f"they judge at different looks ({words}), so a difference may be the pictures'; search both at one look"
+    return f"they are judged by different pictures ({words}), which may cause a difference; search both with the same"
 
 
 def _pictures_of(run: ComparedRun) -> str:

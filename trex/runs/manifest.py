@@ -227,7 +227,7 @@ def differences(before: Provenance, now: Provenance) -> tuple[str, ...]:
     """The differences between a run's manifest and the present state, in words."""
     pairs = [("the model", before.model, now.model), ("the renderer", before.renderer, now.renderer)]
     if before.leader:
-        pairs.append(("the analytic look", before.leader, now.leader or "none"))
+        pairs.append(("the analytic preset", before.leader, now.leader or "none"))
     for name in sorted(before.shapes.keys() | now.shapes.keys()):
         pairs.append((f"shape {name}", before.shapes.get(name, "none"), now.shapes.get(name, "none")))
     words = [f"{what} was {old}, now it is {new}" for what, old, new in pairs if old != new]

@@ -17,7 +17,7 @@ PHASES = {
     "bank": "bank",
     "likely": "likeliest scenes",
     "prior": "prior scenes",
-    "calibration": "calibration of looks",
+    "calibration": "comparison of presets",
     "chain": "chains",
     "control": "positive control",
     "control-2": "positive control, second level",

@@ -213,7 +213,7 @@ def _families(
 def _look_sentences(calibration: LookCalibration | None, n: int) -> tuple[str, ...]:
     """Why no look was compared; a calibration speaks for itself."""
     if calibration is None:
-        return (f"{n} prior scenes are too few to compare looks, so every step is at the deciding look.",)
+        return (f"{n} prior scenes are too few to compare presets, so every step is at the deciding preset.",)
     return ()
 
 

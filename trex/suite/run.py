@@ -152,7 +152,7 @@ class SuiteRun:
 
     def _compared(self) -> tuple[str, str]:
         counts = ", ".join(f"{len(self.of(change))} {change.value}" for change in Change)
-        look, here = (f", {self.look.words}", " at this look") if self.look.words else ("", "")
+        look, here = (f", {self.look.words}", " at this preset") if self.look.words else ("", "")
         first = f"{self.model} on {counted(len(self.results), 'scene')}{look}: {counts}."
         test, groups = self.paired, self.paired_groups
         if test is None or groups is None:

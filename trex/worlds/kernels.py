@@ -182,9 +182,9 @@ def check_search(query: Query, form: Form, has_noise: bool = False) -> Query:
         kernel = SURROGATE if search.bank and looks else names[0]
     if kernel == SURROGATE and not (search.bank and looks):
         why = (
-            f"a cheaper look leads it, and render.preset = {query.render.preset!r} has none; use 'reference'"
+            f"a cheaper preset leads it, and render.preset = {query.render.preset!r} has none; use 'reference'"
             if search.bank
-            else "a bank's scenes choose the look that leads it; set search.bank"
+            else "a bank's scenes choose the preset that leads it; set search.bank"
         )
         raise InputError(f"search.kernel = 'surrogate': {why}, or kernel 'block'")
     resolved = search.model_copy(update={"kernel": kernel, "warmup": _warmup(search, kernel)})

@@ -451,6 +451,6 @@ def test_runs_of_different_deciding_looks_are_not_tested_against_each_other(
     other = run(tmp_path, ["search.steps=0", override], "other")
     found = compare([done.folder, other.folder])
     assert found.tests == ()
-    assert "different looks" in found.unpaired[0] and override.partition("=")[0] in found.unpaired[0]
+    assert "different pictures" in found.unpaired[0] and override.partition("=")[0] in found.unpaired[0]
     same = run(tmp_path, ["search.steps=0"], "same")
-    assert "different looks" not in "".join(compare([done.folder, same.folder]).unpaired)
+    assert "different pictures" not in "".join(compare([done.folder, same.folder]).unpaired)

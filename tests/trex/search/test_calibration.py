@@ -62,7 +62,7 @@ def test_a_useless_look_does_not_lead_and_the_next_one_that_passes_does(
     steps = [record for record in rows if record.phase == "chain"]
     assert all(record.figures["inner_steps"] == 2 for record in steps)
     assert done.results.cheap == 2 * 60 + len(scored) + sum(r.figures["inner_renders"] for r in steps)
-    assert "Look fake-small led the chains" in read_page(done.report).text
+    assert "Preset fake-small led the chains" in read_page(done.report).text
 
 
 def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_the_dearer_a_look_the_fewer_steps_it_leads(tmp_path: Path, monkeypatch:
     done = run(tmp_path, [*BANK, "search.steps=4"])
     steps = [record for record in records(done) if record.phase == "chain"]
     assert all(record.figures["inner_steps"] == 8 for record in steps)
-    assert "Look fake-small led the chains, 8 of its steps for one" in read_page(done.report).text
+    assert "Preset fake-small led the chains, 8 of its steps for one" in read_page(done.report).text
 
 
 def test_the_look_that_leads_chooses_from_the_bank_too(
@@ -122,7 +122,7 @@ def test_a_dear_look_leads_without_scoring_the_whole_bank(
         monkeypatch.setitem(CPU_S, name, cost)
     done = run(tmp_path, [*SURROGATE, "search.further=0"])
     rows = records(done)
-    assert "Look fake-small led the chains" in read_page(done.report).text
+    assert "Preset fake-small led the chains" in read_page(done.report).text
     assert any(row.phase == "chain" for row in rows)
     assert not any(row.phase == "bank" and row.rank == 1 for row in rows)
     assert "chose anew" not in read_page(done.report).text
@@ -141,14 +141,14 @@ def test_if_no_look_passes_every_step_is_at_the_deciding_look_and_the_report_say
     done = run(tmp_path, SURROGATE)
     assert looked(done) == dict.fromkeys(names, False) and lead(done) == DECIDING
     assert not any(record.figures for record in records(done))
-    assert f"No cheap look led the chains (tried: {', '.join(names)})" in read_page(done.report).text
+    assert f"No cheap preset led the chains (tried: {', '.join(names)})" in read_page(done.report).text
 
 
 def test_too_few_scenes_to_compare_looks_do_not_end_the_search(tmp_path: Path) -> None:
     done = run(tmp_path, [*SURROGATE, "search.prior_scenes=12"])
     assert len(done.results.prior) < 24 and done.results.chains
     assert not any(record.figures for record in records(done))
-    assert "are too few to compare looks" in read_page(done.report).text
+    assert "are too few to compare presets" in read_page(done.report).text
 
 
 def test_the_places_are_the_likeliest_and_others_once_each(tmp_path: Path) -> None:

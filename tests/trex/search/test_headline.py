@@ -131,7 +131,7 @@ def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome
     assert view is not None and banked.results.calibration is not None
     (look,) = banked.results.calibration.tried
     assert view.sentence in page
-    assert look.gate.passes and "Look fake-small led the chains, 16 of its steps for one" in view.sentence
+    assert look.gate.passes and "Preset fake-small led the chains, 16 of its steps for one" in view.sentence
     shown = f"{look.gate.rank_correlation:.2f}"
     assert shown in view.sentence and view.table.rows[0][:2] == ("fake-small", shown)
     assert f"and {banked.results.cheap} cheap ones" in page
@@ -146,10 +146,10 @@ def test_what_it_costs_if_no_look_passed_is_said(banked: Outcome) -> None:
         banked.manifest, replace(banked.results, calibration=replace(found, tried=(failed,)))
     )
     assert view is not None and view.table.rows[0][3] == "no"
-    assert "No cheap look led the chains (tried: fake-small)" in view.sentence
+    assert "No cheap preset led the chains (tried: fake-small)" in view.sentence
     assert "would have tried 16" in view.sentence
     without = calibration_view(banked.manifest, replace(banked.results, proposals=0))
-    assert without is not None and without.sentence.startswith("No chain was run, so no look had to lead")
+    assert without is not None and without.sentence.startswith("No chain was run, so no preset had to lead")
     assert calibration_view(banked.manifest, replace(banked.results, calibration=None)) is None
 
 

@@ -60,7 +60,7 @@ def test_a_search_without_cheap_looks_judges_the_whole_bank(tmp_path: Path) -> N
     ("looks", "words"),
     [
         ('["fake-small", "fast-ish"]', "fast-ish"),
-        ('["fake"]', "cheaper looks"),
+        ('["fake"]', "cheaper presets"),
         ('["sketch", "sketch"]', "each once"),
         ('["sharp", "analytic"]', "name the cheapest first: analytic, sharp"),
     ],
@@ -116,7 +116,7 @@ def test_a_run_is_not_resumed_with_other_weights_of_the_shaded_look(
     leave_draws(done.folder, b"".join(whole.splitlines(keepends=True)[:70]))
     with monkeypatch.context() as other:
         other.setattr(look, "shipped_weights", lambda: 1.01 * shipped_weights())
-        with pytest.raises(RunError, match="the analytic look was analytic v1 240x160 weights="):
+        with pytest.raises(RunError, match="the analytic preset was analytic v1 240x160 weights="):
             go_on(done.folder)
     change_manifest(
         done.folder, lambda data: data["made"].pop("leader")

@@ -253,12 +253,13 @@ def test_the_words_and_the_junit_file_name_the_look(suite: Path, tmp_path: Path)
     options = ("--render", "fake", "--fresh", 2, "--junit", tmp_path / "j.xml")
     result = trex("suite", "run", suite, "--model", "fake", *options)
     assert "rendered at preset fake with 2 new noise seeds (seed 0)" in result.stdout
-    assert "No earlier run has asked these scenes at this look" in result.stdout
+    assert "No earlier run has asked these scenes at this preset" in result.stdout
     groups = {case.get("classname") for case in ElementTree.parse(tmp_path / "j.xml").iter("testcase")}
     assert groups == {"suite (fake fresh=2 seed=0)"}
     again = trex("suite", "run", suite, "--model", "fake", *options).stdout
     assert (
-        "The scenes that both runs have at this look were added because one of the two models fails" in again
+        "The scenes that both runs have at this preset were added because one of the two models fails"
+        in again
     )
 
 

@@ -153,8 +153,8 @@ class Run:
     def records(self) -> tuple[Record, ...]:
         """Every line of `draws.jsonl`, in its order; RunError if one is damaged.
 
-        Besides prior draws and proposals these are, each in a phase of its own, a bank's scenes at its cheap look, its
-        likeliest ones before the sample, calibration draws, and hits under fresh noise draws: see
+        Besides prior draws and proposals these are, each in a phase of its own, a bank's scenes at its cheap preset,
+        its likeliest ones before the sample, calibration draws, and hits under fresh noise draws: see
         `trex.runs.record.Record`.
         """
         return tuple(read_draws(self.path / "draws.jsonl", self.manifest))

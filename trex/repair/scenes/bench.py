@@ -190,7 +190,7 @@ class SceneBench:
     def _shown(self, drawn: Sequence[Fresh], is_deciding: bool) -> list[Judged]:
         scenes = [fresh.scene for fresh in drawn]
         renderer = self.loaded.deciding if is_deciding else self.loaded.near
-        what = "test scenes at the deciding look" if is_deciding else "test scenes"
+        what = "test scenes at the deciding preset" if is_deciding else "test scenes"
         pictures = self.loaded.pictures(renderer, scenes, self.progress, what)
         return [Judged(fresh.member, picture, fresh) for fresh, picture in zip(drawn, pictures, strict=True)]
 

@@ -161,7 +161,7 @@ def _check_render(section: RenderSection) -> None:
     looks = section.looks or ()
     if section.preset in looks or len(set(looks)) < len(looks):
         raise InputError(
-            f"render.looks = {list(looks)}: cheaper looks than render.preset = {section.preset!r}, each once"
+            f"render.looks = {list(looks)}: cheaper presets than render.preset = {section.preset!r}, each once"
         )
     _check_costs(section, looks)
 
