@@ -158,6 +158,11 @@ def replacing(path: Path, *, is_precious: bool = True) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
 
 
+def behind_links(place: Path) -> Path:
+    """Where a link leads, to an empty folder or to nothing yet; any other place itself. A folder replaces no link."""
+    return Path(os.path.realpath(place))
+
+
 def scratch_folder(place: Path) -> Path:
     """A new folder beside a place, to be filled and renamed to it; raises OSError.
 

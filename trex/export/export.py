@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trex.export.export_format import format_named
 from trex.export.items import read_items
-from trex.foundation.files import disk_error, scratch_folder
+from trex.foundation.files import behind_links, disk_error, scratch_folder
 from trex.runs.folder import check_out, open_run
 
 
@@ -30,12 +30,13 @@ def export(run: Path, form: str, out: Path | None, edits: bool | None) -> Export
         exported = read_items(folder, edits)
     place = out or run / f"export-{form}"
     check_out(place)
+    real = behind_links(place)
 
     def fill(scratch: Path) -> str:
         chosen.write(scratch, exported)
-        return place.name
+        return real.name
 
-    write_whole(place, fill)
+    write_whole(real, fill)
     scenes = {split: len(exported.of(split)) for split in exported.splits}
     return ExportOutcome(place, scenes, sum(item.truth is None for item in exported.items))
 

@@ -12,6 +12,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import (
     Closing,
     DiskFullError,
+    behind_links,
     disk_error,
     holds_only,
     make_folder,
@@ -106,15 +107,15 @@ class RunFolder(Closing):
 def create(path: Path, query_text: str, manifest: Manifest) -> RunFolder:
     """Create a run folder under a temporary name and rename it: a kill leaves all of it or nothing."""
     check_free(path)
-    manifest, scratch = sealed(manifest), None
+    manifest, place, scratch = sealed(manifest), behind_links(path), None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = scratch_folder(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        scratch = scratch_folder(place)
         _fill(scratch, query_text, manifest)
         lock = lock_folder(scratch, _in_use(path))
         with closed_on_error(lock):
-            _rename(scratch, path)
-            sync_folder(path.parent)
+            _rename(scratch, place)
+            sync_folder(place.parent)
     except OSError as error:
         raise disk_error(error, path) from error
     finally:

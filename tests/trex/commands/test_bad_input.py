@@ -179,6 +179,21 @@ def test_code_in_a_pickled_checkpoint_is_never_executed(tmp_path: Path) -> None:
     assert (tmp_path / "exploded").exists()
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_to_an_empty_folder_is_a_place_for_a_run_and_an_export(tmp_path: Path, is_there: bool) -> None:
+    """Renamed to the link itself, a run was refused as another process's."""
+    for name in ("run", "hits"):
+        (tmp_path / name).symlink_to(tmp_path / "disk" / name)
+        if is_there:
+            (tmp_path / "disk" / name).mkdir(parents=True)
+    run, hits = tmp_path / "run", tmp_path / "hits"
+    done = trex("find", write_query(tmp_path), "--no-explain", "--out", run)
+    assert done.exit_code == 0 and (tmp_path / "disk/run/run.json").is_file(), done.stderr
+    done = trex("export", run, "--out", hits)
+    assert done.exit_code == 0 and (tmp_path / "disk/hits/scenes").is_dir(), done.stderr
+    assert run.is_symlink() and hits.is_symlink()
+
+
 @pytest.mark.usefixtures("no_render")
 def test_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     query = write_query(tmp_path)
