@@ -91,6 +91,8 @@ def decode_picture(
             pixels = _converted(image, mode)
             _check_upright(image, where, error)
             return Picture(pixels, _losses(image, data[BIT_DEPTH]))
+    except TrexError:  # some are a ValueError
+        raise
     except UnidentifiedImageError as problem:
         raise error(f"{where} is not a readable PNG{_instead(data)}") from problem
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error) as problem:

@@ -610,7 +610,9 @@ def test_a_turned_picture_is_refused_as_its_meaning_is_open(tmp_path: Path) -> N
     data = official(tmp_path / "d", 2)
     path = data / "images/val/CLEVR_val_000001.png"
     path.write_bytes(encoded(RGB, exif=TURNED))
-    assert "EXIF orientation 3" in told(data)["images/val/CLEVR_val_000001.png"]
+    said = told(data)["images/val/CLEVR_val_000001.png"]
+    assert "EXIF orientation 3" in said and said.endswith("save it upright, without the tag")
+    assert "not a readable PNG" not in said  # it is one
     refused(verified(data), "CLEVR_val_000001.png", "save it upright")
     path.write_bytes(encoded(RGB, exif=UPRIGHT))
     assert told(data) == {}
