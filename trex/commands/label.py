@@ -11,7 +11,7 @@ from pydantic import model_validator
 from trex.commands.shell.result import Printed, note
 from trex.commands.verb import Session, Verb
 from trex.foundation.options import Option, Options
-from trex.foundation.words import quoted
+from trex.foundation.words import counted, quoted
 from trex.query.verb_options import Port, Token
 
 if TYPE_CHECKING:
@@ -95,7 +95,6 @@ def _of_repair(options: LabelOptions, address: Address | None) -> Printed:
 
 
 def _of_baseline(options: LabelOptions, address: Address | None) -> Printed:
-    from trex.foundation.words import counted
     from trex.labelling.pages import serve
     from trex.labelling.polls import marking, read_marking, take_votes, write_marks
     from trex.trials.baseline.files import summary_json
@@ -133,7 +132,7 @@ def _words(done: StoredBaseline) -> str:
     ]
     if len(with_mistakes) > 1:
         marks = [row.mark for each in with_mistakes for row in each.seen if row.is_mistake]
-        lines.append(f"all queries: of {len(marks)} true mistakes, {count_marks(marks).words}")
+        lines.append(f"all queries: of {counted(len(marks), 'true mistake')}, {count_marks(marks).words}")
     lines += [f"mark: trex label {quoted(done.folder)} --serve", f"page: {done.folder / PAGE}"]
     return "\n".join(lines)
 

@@ -36,6 +36,7 @@ CHOICES = (
     Choice("mistake", "The label is right", "r"),
     Choice("unclear", "I cannot tell", "c"),
 )
+DIGITS = 12  # of a mistake's name
 Key = tuple[str, str, str, str | None]  # (source, picture, question, label)
 
 
@@ -136,11 +137,14 @@ def marking_of(stored: StoredBaseline) -> Marking:
 
 
 def mistakes_of(baselines: Sequence[Baseline]) -> Mapping[Key, str]:
-    """Every true mistake under a name that tells nothing of it; one for queries that share question and label."""
+    """Every true mistake under a name that tells nothing of it; one for queries that share question and label.
+
+    No other mistake has its name, so that votes from a file are on no other picture than the one that was seen.
+    """
     keys = dict.fromkeys(
         _key(baseline, row) for baseline in baselines for row in baseline.seen if row.is_mistake
     )
-    return {key: f"m{number:05}" for number, key in enumerate(keys)}
+    return {key: f"m{sha256(repr(key).encode()).hexdigest()[:DIGITS]}" for key in keys}
 
 
 def write_marks(found: Marking) -> StoredBaseline:

@@ -109,7 +109,7 @@ def read_cast(
         picture, annotator, label = (value.strip() for value in row)
         if picture not in known:
             raise InputError(
-                f"{where}: picture {short(picture)} is not one of {subject} ({pictures[0]} to {pictures[-1]})"
+                f"{where}: picture {short(picture)} is not one of {subject} (such as {pictures[0]})"
             )
         if not annotator or not annotator.isprintable() or len(annotator) > 100:
             raise InputError(

@@ -16,6 +16,7 @@ from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of, starte
 from tests.serving.marking import stored
 from tests.serving.served import Site
 from tests.worlds.repair_toy import toy, tree
+from trex.labelling.polls import read_marking
 from trex.labelling.votes import VOTES, Vote, VoteLog, read_tally
 
 
@@ -150,7 +151,8 @@ def test_marks_of_a_file_are_counted_and_told(marked: Path, tmp_path: Path) -> N
     page, votes = tmp_path / "page.html", tmp_path / "votes.csv"
     assert f"trex label {marked} --votes FILE.csv" in trex_done("label", marked, "--export", page).stdout
     assert "Does the picture show what its label says?" in page.read_text()
-    votes.write_text("picture,annotator,label\nm00000,Ada,mislabelled\n")
+    name = next(iter(read_marking(marked).shown.pictures))
+    votes.write_text(f"picture,annotator,label\n{name},Ada,mislabelled\n")
     done = trex_done("label", marked, "--votes", votes)
     assert "1 new mark from" in done.stderr
     assert "without wrong labels 1 of 3" in done.stdout and "b.toml" not in done.stdout

@@ -66,8 +66,8 @@ def misread_sentences(baseline: Baseline) -> tuple[str, ...]:
 def mark_words(baseline: Baseline) -> str:
     """The true mistakes as people marked them, with and without those whose label is wrong."""
     return (
-        f"of {baseline.mistakes.count} true mistakes people found {baseline.marks.words}; without wrong labels "
-        f"{rate_words(baseline.mistakes_well_labelled)}"
+        f"of {counted(baseline.mistakes.count, 'true mistake')} people found {baseline.marks.words}; "
+        f"without wrong labels {rate_words(baseline.mistakes_well_labelled)}"
     )
 
 
