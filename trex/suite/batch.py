@@ -18,7 +18,7 @@ from trex.datasets.clevr_files import check_plain
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.fields import Number, Plain
-from trex.foundation.files import TEXT_LIMIT, read_bytes, shown
+from trex.foundation.files import TEXT_LIMIT, is_missing, read_bytes, shown
 from trex.foundation.images import FILE_LIMIT, decode_png
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import Program
@@ -86,7 +86,7 @@ class Batch:
     def read(self, path: str) -> bytes:
         """A file of the batch; InputError if it is missing, is reached by a link, or was changed."""
         place = self.folder / path
-        data = read_bytes(place, limit=FILE_LIMIT, inside=self.folder.parent)
+        data = _read(place, FILE_LIMIT, self.folder.parent)
         if hashlib.sha256(data).hexdigest() != self.content.files[path]:
             raise InputError(f"{shown(place)} was changed after it was added (its sha256 differs); {REMEDY}")
         return data
@@ -178,9 +178,17 @@ def batch_name(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
+def _read(path: Path, limit: int, suite: Path) -> bytes:
+    """A file of a batch; InputError with the remedy if it is missing."""
+    try:
+        return read_bytes(path, limit=limit, inside=suite)
+    except InputError as error:
+        raise InputError(f"{error}; {REMEDY}") if is_missing(error) else error from error.__cause__
+
+
 def _read_batch(suite: Path, name: str) -> Batch:
     path = suite / name / BATCH
-    data = read_bytes(path, limit=TEXT_LIMIT, inside=suite)
+    data = _read(path, TEXT_LIMIT, suite)
     if batch_name(data) != name:
         raise InputError(
             f"{shown(path)} was changed after it was added (its folder is named by its hash); {REMEDY}"

@@ -431,7 +431,14 @@ def resealed(change: Callable[[Any], object]) -> Callable[[Path], object]:
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pixel": (other_pixel, "was changed after it was added"),
     "a truth": (other_truth, "was changed after it was added"),
-    "a missing file": (lambda suite: picture(suite).unlink(), "cannot be read"),
+    "a missing file": (
+        lambda suite: picture(suite).unlink(),
+        "No such file or directory; restore the folder from its repository",
+    ),
+    "a missing list": (
+        lambda suite: (only(suite).folder / "batch.json").unlink(),
+        "No such file or directory; restore the folder from its repository",
+    ),
     "a linked picture": (linked, "symbolic link"),
     "a linked batch": (linked_batch, "symbolic link"),
     "a pipe": (fifo, "a pipe, not a file"),
