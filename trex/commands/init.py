@@ -9,9 +9,11 @@ from trex.commands.shell.result import Printed
 from trex.commands.verb import Session, verb_of
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.options import Option
+from trex.foundation.words import quoted
 
 STARTER = Path(__file__).parent / "starter"
 FILES = ("query.toml", "mymodel.py", "first_run.ipynb")
+NEW = "give a new folder: trex init FOLDER"
 
 
 def init(
@@ -28,11 +30,12 @@ def init(
 
     there = [str(folder / name) for name in FILES if (folder / name).exists()]
     if there:
-        raise InputError(f"{', '.join(there)} exists already; give a new folder: trex init FOLDER")
+        verb = "exists" if len(there) == 1 else "exist"
+        raise InputError(f"{', '.join(there)} {verb} already; {NEW}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RunError(f"cannot make folder {folder}: {error.strerror}") from error
+        raise RunError(f"cannot make folder {folder}: {error.strerror}; {NEW}") from error
     for name in FILES:
         write_atomic(folder / name, (STARTER / name).read_bytes())
     return Printed({"folder": str(folder), "files": list(FILES)}, "\n".join(words(folder)))
@@ -40,7 +43,7 @@ def init(
 
 def words(folder: Path) -> list[str]:
     """What was written, and the commands that use it."""
-    go = [] if folder == Path(".") else [f"cd {folder}"]
+    go = [] if folder == Path(".") else [f"cd {quoted(folder)}"]
     return [
         f"wrote {', '.join(FILES)} to {folder}",
         *go,

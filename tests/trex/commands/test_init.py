@@ -45,8 +45,14 @@ def test_three_files_are_written_and_none_is_overwritten(written: Path) -> None:
     assert {path.name for path in written.iterdir()} == set(FILES)
     (written / "mymodel.py").write_text("mine = True\n")
     (written / "query.toml").unlink()
-    refused(command("init"), "mymodel.py, first_run.ipynb exists already")
+    refused(command("init"), "mymodel.py, first_run.ipynb exist already")
     assert (written / "mymodel.py").read_text() == "mine = True\n" and not (written / "query.toml").exists()
+
+
+def test_it_says_how_to_go_to_a_folder_with_a_space_and_what_to_do_about_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "my first"
+    assert f"cd '{folder}'" in command("init", folder).stdout.splitlines()
+    refused(command("init", folder / FILES[0]), "give a new folder: trex init FOLDER")
 
 
 def test_its_last_words_are_commands_that_parse(tmp_path: Path) -> None:
