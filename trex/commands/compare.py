@@ -46,7 +46,7 @@ class ComparedRuns:
         return {"runs": [str(run) for run in self.runs], **page, **comparison_json(self.comparison)}
 
     def __str__(self) -> str:
-        return f"report: {self.page}" if self.page else str(self.comparison)
+        return "\n".join([str(self.comparison), *([f"report: {self.page}"] if self.page else [])])
 
 
 def compare(options: CompareOptions, session: Session) -> ComparedRuns:

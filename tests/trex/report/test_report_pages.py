@@ -14,6 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
+from tests.running.command_line import trex_done
 from tests.running.looks import add_looks
 from tests.running.runs import change_manifest, run
 from tests.serving.browser import chromium, console, open_page
@@ -253,6 +254,9 @@ def test_other_questions_are_not_tested(done: Outcome, tmp_path: Path) -> None:
     found = compare([done.folder, other.folder])
     assert found.tests == ()
     assert "different questions" in found.unpaired[0]
+    page = tmp_path / "compared.html"
+    said = trex_done("report", done.folder, other.folder, "--out", page).stdout
+    assert said == f"{found}\nreport: {page}\n"
 
 
 def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) -> None:
