@@ -195,7 +195,7 @@ def left_behind(folder: Path) -> list[Path]:
 def make_folder(path: Path) -> None:
     """Create a folder with its parents, and delete what killed processes left half-written in it."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        behind_links(path).mkdir(parents=True, exist_ok=True)
         delete_left_behind(path)
     except OSError as problem:
         raise disk_error(problem, path) from problem

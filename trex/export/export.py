@@ -48,7 +48,7 @@ def write_whole(place: Path, fill: Callable[[Path], str]) -> Path:
     """
     scratch = None
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        behind_links(place.parent).mkdir(parents=True, exist_ok=True)
         scratch = scratch_folder(place)
         whole = place.with_name(fill(scratch))
         scratch.rename(whole)  # replaces only an empty folder

@@ -180,9 +180,9 @@ def test_code_in_a_pickled_checkpoint_is_never_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_link_to_an_empty_folder_is_a_place_for_a_run_and_an_export(tmp_path: Path, is_there: bool) -> None:
+def test_a_link_to_an_empty_folder_is_a_place_for_what_is_written(tmp_path: Path, is_there: bool) -> None:
     """Renamed to the link itself, a run was refused as another process's."""
-    for name in ("run", "hits"):
+    for name in ("run", "hits", "suite", "base"):
         (tmp_path / name).symlink_to(tmp_path / "disk" / name)
         if is_there:
             (tmp_path / "disk" / name).mkdir(parents=True)
@@ -191,7 +191,10 @@ def test_a_link_to_an_empty_folder_is_a_place_for_a_run_and_an_export(tmp_path: 
     assert done.exit_code == 0 and (tmp_path / "disk/run/run.json").is_file(), done.stderr
     done = trex("export", run, "--out", hits)
     assert done.exit_code == 0 and (tmp_path / "disk/hits/scenes").is_dir(), done.stderr
-    assert run.is_symlink() and hits.is_symlink()
+    assert trex("suite", "add", run, "--to", tmp_path / "suite").exit_code == 0
+    done = trex("baseline", tmp_path / "query.toml", "--rendered", 2, "--out", tmp_path / "base")
+    assert done.exit_code == 0 and (tmp_path / "disk/base/baseline.json").is_file(), done.stderr
+    assert run.is_symlink() and hits.is_symlink() and list((tmp_path / "disk/suite").iterdir())
 
 
 @pytest.mark.usefixtures("no_render")
