@@ -25,7 +25,7 @@ class Part(NamedTuple):
     of: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SampledRate(Proportion):
     """The rate of hits by a sample: `of` scenes of a bank of `bank` were evaluated, and `count` of them hit.
 

@@ -70,7 +70,7 @@ def no_hit_bound(n: int) -> float:
     return min(1.0, 3.0 / n) if n > 0 else 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Proportion:
     """A counted share with its 95% interval, as `run.rate`.
 
@@ -149,6 +149,9 @@ class Proportion:
 
     def __str__(self) -> str:
         return f"{self.figure} ({self.detail})"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
 
 
 def share(flags: Iterable[bool | None]) -> Proportion:

@@ -75,7 +75,7 @@ class HeldScenes:
 CODEC = Codec(HeldScenes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Holds:
     """How far the finding of some scenes holds; each share is None where it was not measured.
 
@@ -91,6 +91,12 @@ class Holds:
     views_wrong: Proportion | None = None
     views_in_set: Proportion | None = None
     sure: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.sentence() or "Not measured."
+
+    def __repr__(self) -> str:
+        return f"<Holds: {self}>"
 
     def sentence(self) -> str:
         """In one line: "Stays in 31 of 32 pictures with new render noise, 7 of 8 at reference quality, ...".

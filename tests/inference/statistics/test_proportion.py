@@ -51,6 +51,11 @@ def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
         "none of 100; 95%",
     )
     assert str(Proportion(1, 100)) == "0.025–5.4% (1 of 100; 95% CI)"
+    assert (
+        repr(Proportion(1, 100)) == "<Proportion 0.025–5.4% (1 of 100; 95% CI)>"
+    )  # a notebook's cell `run.rate`
+    sampled = SampledRate(4, 40, bank=40, estimate=estimate(everyone(40), np.repeat([1.0, 0.0], [4, 36])))
+    assert repr(sampled) == f"<{type(sampled).__name__} {sampled}>"
 
 
 @pytest.mark.parametrize("answer", ["0", "1", "2", "3", "4", "5"])

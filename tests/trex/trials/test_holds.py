@@ -238,7 +238,9 @@ def test_it_is_said_in_one_line_and_with_intervals() -> None:
         "of": 80,
         "interval_95": [*Proportion(44, 80).interval],
     }
-    assert Holds(noise=Proportion(4, 4)).sentence() == "Stays in 4 of 4 pictures with new render noise."
+    noise = Holds(noise=Proportion(4, 4))
+    assert str(noise) == noise.sentence() == "Stays in 4 of 4 pictures with new render noise."
+    assert (repr(noise), repr(Holds())) == (f"<Holds: {noise}>", "<Holds: Not measured.>")
 
 
 def test_a_measurement_with_another_renderer_is_not_gone_on_with(
