@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from mimetypes import guess_type
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +68,18 @@ class ClevrFiles:
     def pictures(self) -> tuple[str, ...]:
         """The pictures of the chosen splits."""
         return tuple(name for name in self.every if not self.splits or split_of(name) in self.splits)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The pictures of the chosen splits that are not read: no PNGs, or in deeper folders."""
+        read = set(self.every)
+        paths = ((path, path.relative_to(self.images).as_posix()) for path in self.images.rglob("*"))
+        found = sorted(
+            name
+            for path, name in paths
+            if name not in read and _is_image(name) and _is_shown(path, self.images)
+        )
+        return tuple(name for name in found if not self.splits or name.partition("/")[0] in self.splits)
 
     @property
     def images(self) -> Path:
@@ -270,6 +283,11 @@ def _image_of(record: Mapping[str, object], file: RecordFile, where: str) -> tup
 def _bare(name: str) -> str:
     """The name without the ending of a picture: a converted one has another than its record says."""
     return PICTURE_ENDING.sub("", name)
+
+
+def _is_image(name: str) -> bool:
+    kind, _ = guess_type(name, strict=False)
+    return kind is not None and kind.startswith("image/")
 
 
 def _is_picture(path: Path, images: Path) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, read_pixels, split_of
 from trex.datasets.examples import Example, Problem, Tally
 from trex.foundation.errors import InputError
+from trex.foundation.words import counted
 from trex.scenes.clevr_format.camera_fit import coordinates
 from trex.scenes.clevr_format.scene_json import NUISANCES, from_clevr
 from trex.scenes.scene import Scene
@@ -35,6 +36,7 @@ class ClevrFolder:
         self._damaged: set[str] = set()
         for entry in self._files.entries(SCENES, self._add_problem, self._add_problem):
             self._take(entry)
+        self._tell_unread()
         self._tell_missing_scenes()
 
     @property
@@ -93,6 +95,15 @@ class ClevrFolder:
         if self._scenes.setdefault(name, scene) != scene:  # the generator writes each scene twice
             self._add_problem(entry.where, f"a second scene for {IMAGES}/{name}; the first is used")
 
+    def _tell_unread(self) -> None:
+        """Record one problem for all pictures that are not read."""
+        if unread := self._files.unread:
+            self._add_problem(
+                f"{IMAGES}/{unread[0]}",
+                f"{counted(len(unread), 'picture is', 'pictures are')} left out: only PNGs in {IMAGES}/ and "
+                f"{IMAGES}/SPLIT/ are read; convert or move them",
+            )
+
     def _tell_missing_scenes(self) -> None:
         """Record one problem for a split without any scenes, else one for each picture."""
         texts = self._scenes.keys() | self._damaged
@@ -101,7 +112,8 @@ class ClevrFolder:
         whole = Counter(split_of(name) for name in bare if split_of(name) not in with_scenes)
         for split, number in sorted(whole.items()):
             place = f"{IMAGES}/{split}".rstrip("/")
-            self._add_problem(place, f"no scenes: its {number} pictures are looked at without a true answer")
+            are = counted(number, "picture is", "pictures are")
+            self._add_problem(place, f"no scenes: its {are} looked at without a true answer")
         for name in bare:
             if split_of(name) in with_scenes:
                 self._add_problem(f"{IMAGES}/{name}", "no scene: looked at without a true answer")

@@ -1,6 +1,7 @@
 """A damaged data folder: what is wrong is told file by file, the rest is used, and nothing outside is read."""
 
 import json
+import shutil
 import struct
 import zlib
 from collections.abc import Callable
@@ -59,7 +60,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: Image.fromarray(np.zeros((9, 9, 3), np.uint8)).save(path),
         "9x9 is not 3 wide to 2 high",
     ),
-    "large": (lambda path: path.write_bytes(png(5250, 3500, zlib.compress(b""))), "more than the limit"),
+    "large": (
+        lambda path: path.write_bytes(png(5250, 3500, zlib.compress(b""))),
+        "CLEVR_val_000001.png has 5250x3500 pixels, more than the limit",
+    ),
     "a bomb": (lambda path: path.write_bytes(png(60000, 40000, zlib.compress(b""))), "not a readable PNG"),
     "broken inside": (lambda path: path.write_bytes(png(120, 80, b"not deflated")), "not a readable PNG"),
 }
@@ -72,6 +76,21 @@ def test_a_damaged_picture_is_told_and_the_others_are_used(kind: str, data: Fold
     folder = opened(data)
     assert [example.name[-5] for example in folder] == ["0", "2", "3"]
     assert words in notes(folder)["images/val/CLEVR_val_000001.png"]
+
+
+def test_pictures_that_are_not_read_are_told(data: Folder) -> None:
+    """Silence would let a user take the pictures that were scored for all."""
+    images = data.path / "images/val"
+    Image.fromarray(pixels_with(1)).save(images / "photo.JPG", format="JPEG")
+    (images / "deep").mkdir()
+    shutil.copy(images / "CLEVR_val_000001.png", images / "deep")
+    (images / "notes.txt").write_text("no picture")
+    (images / ".hidden.jpg").write_text("of a program")
+    told = "2 pictures are left out: only PNGs in images/ and images/SPLIT/ are read; convert or move them"
+    assert notes(opened(data)) == {"images/val/deep/CLEVR_val_000001.png": told}
+    assert len(list(opened(data))) == 4
+    data.add("test", 1.0)
+    assert told not in notes(opened(data, "test")).values()
 
 
 def test_a_good_folder_has_no_notes_and_all_scenes(data: Folder) -> None:
