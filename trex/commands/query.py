@@ -174,9 +174,8 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
         done = judge(done, is_finished=folder.is_finished)
     path = options.out or done.report
     document = {"run": str(run), "report": str(path), **done.verdicts_json()}
-    return Reported(
-        document, "\n".join([*(each.words for each in done.verdicts), f"report: {path}"]), outcome=done
-    )
+    lines = [*done.first.lines, *(each.words for each in done.verdicts), f"report: {path}"]
+    return Reported(document, "\n".join(lines), outcome=done)
 
 
 def _search(

@@ -65,7 +65,8 @@ def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
 
 def test_out_needs_no_writable_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: "cannot write RUN/findings.json". Tests run as root, too, for whom no folder is read-only."""
-    path, page = run(tmp_path).folder, tmp_path / "page.html"
+    done = run(tmp_path)
+    path, page = done.folder, tmp_path / "page.html"
     made = ("report.html", "findings.json", "found_scenes.json")
     whole = (path / "report.html").read_text(encoding="utf-8")
     for name in made:
@@ -75,7 +76,8 @@ def test_out_needs_no_writable_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         mounted.setattr(
             os, "access", lambda at, mode: access(at, mode) and not (Path(at) == path and mode == os.W_OK)
         )
-        assert trex_done("report", path, "--out", page).stdout.strip() == f"report: {page}"
+        said = trex_done("report", path, "--out", page).stdout.splitlines()
+    assert said == [*done.first.lines, f"report: {page}"]
     assert not any((path / name).exists() for name in made)
     assert page.read_text(encoding="utf-8").count("<img") == whole.count("<img") > 0
     trex_done("report", path, "--out", page)
