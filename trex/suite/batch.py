@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 
+from trex.auditing.document import is_audit
 from trex.datasets.clevr_files import check_plain
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError
 from trex.foundation.fields import Number, Plain
 from trex.foundation.files import TEXT_LIMIT, is_missing, read_bytes, shown
 from trex.foundation.images import FILE_LIMIT, decode_png
+from trex.foundation.words import quoted
+from trex.runs.folder import is_run
 from trex.scenes.questions.program_json import program_from_json
 from trex.scenes.questions.programs import Program
 
@@ -156,6 +159,10 @@ def read_batches(suite: Path) -> tuple[Batch, ...]:
         raise InputError(
             f"{shown(suite)} is not a suite ({reason}); make one: trex suite add RUN --to DIR"
         ) from error
+    if is_run(suite) or is_audit(suite):
+        raise InputError(
+            f"{shown(suite)} is no suite; keep its failures in one: trex suite add {quoted(suite)} --to DIR"
+        )
     strange = next((name for name in names if not NAME.fullmatch(name)), None)
     if strange is not None:
         raise InputError(

@@ -83,6 +83,14 @@ def test_a_renamed_batch_is_named_and_not_left_out(suite: Path) -> None:
         read_batches(suite)
 
 
+def test_runs_and_audits_are_told_from_a_suite(searched: Path, tmp_path: Path) -> None:
+    """Planted bug: its folder "pictures" was not the folder of a batch."""
+    (tmp_path / "audit.json").touch()
+    for place in (searched, tmp_path):
+        with pytest.raises(InputError, match=rf"is no suite; .*trex suite add {place} --to DIR"):
+            read_batches(place)
+
+
 def test_the_same_again_adds_nothing(searched: Path, suite: Path, tmp_path: Path) -> None:
     before = tree(suite)
     copy = shutil.copytree(searched, tmp_path / "copy")
