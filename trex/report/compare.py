@@ -28,9 +28,9 @@ from trex.search.results import Results
 from trex.worlds.latents import Latent, identity
 
 CHOSEN = (
-    "the scenes that {} judged at the deciding preset were chosen from a bank by its own model, so that scenes on "
-    "which the models differ would be missing; search both with --set search.bank=0, or judge the whole bank ({} "
-    "scenes) with --set render.looks=[]"
+    "the scenes that {} judged at the deciding preset were chosen from a bank by the answers of its own model, so that "
+    "scenes on which the models differ would be missing; search both with --set search.bank=0, or judge the whole bank "
+    "({:,} scenes) with --set render.looks=[]"
 )
 SHOWN = 6  # pictures per run
 

@@ -264,7 +264,7 @@ def test_scenes_that_each_model_chose_for_itself_are_not_tested(tmp_path: Path) 
     banked = ["search.bank=40", "search.prior_scenes=12", "search.steps=0"]
     paths = [run(tmp_path, [*banked, f"search.seed={k}"], f"banked{k}").folder for k in range(2)]
     found = compare(paths)
-    assert found.tests == () and "chosen from a bank by its own model" in found.unpaired[0]
+    assert found.tests == () and "chosen from a bank by the answers of its own model" in found.unpaired[0]
     whole = ["search.bank=40", "search.prior_scenes=40", "search.steps=0"]
     paths = [run(tmp_path, [*whole, f"search.seed={k}"], f"whole{k}").folder for k in range(2)]
     assert compare(paths).tests

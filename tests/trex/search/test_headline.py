@@ -134,7 +134,7 @@ def test_the_look_that_led_and_the_cheap_renders_are_on_the_page(banked: Outcome
     assert look.gate.passes and "Preset fake-small led the chains, 16 of its steps for one" in view.sentence
     shown = f"{look.gate.rank_correlation:.2f}"
     assert shown in view.sentence and view.table.rows[0][:2] == ("fake-small", shown)
-    assert f"and {banked.results.cheap} cheap ones" in page
+    assert f"and {banked.results.cheap:,} cheap ones" in page
     assert banked.results.cheap > 200  # the bank, and the chains' inner steps
 
 
