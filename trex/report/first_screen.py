@@ -188,9 +188,8 @@ def _left_out(results: Results, traces: Traces, explanations: Mapping[str, Expla
             right += effect is not None and effect.edits[0].index not in misread
     if not right:
         return []
-    return [
-        f"In {right} of {n} scenes, removing one {'other object' if seen else 'object'} makes the model right."
-    ]
+    scenes = "In the scene explained" if n == 1 else f"In {right} of {n} scenes"
+    return [f"{scenes}, removing one {'other object' if seen else 'object'} makes the model right."]
 
 
 def _starts(families: Families, n: int, many: str) -> str:
