@@ -170,7 +170,7 @@ class SuiteRun:
         if groups.n < test.n:
             worse, better = groups.only_second, groups.only_first
             of = f"{counted(groups.n, 'group')} of related scenes"
-            exact = f"of {of} {worse} fail more and {better} less often, exact sign test"
+            exact = f"of {of} {worse} got worse and {better} better, exact sign test"
         verdict = "No clear change"
         if groups.p_value < CLEAR:
             verdict = "More failures" if groups.sign < 0 else "Fewer failures"

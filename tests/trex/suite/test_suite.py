@@ -254,7 +254,7 @@ def test_related_hits_are_one_case_of_the_test(suite: Path, monkeypatch: pytest.
     assert done.paired_groups == Paired(0, 0, 1, 0) and done.paired_groups.p_value == 1.0
     assert done.sentences()[1] == (
         f"No clear change since the last run (old): of the {len(alike)} scenes that both have, 0 failed then and "
-        f"{len(alike)} now (of 1 group of related scenes 1 fail more and 0 less often, exact sign test, p = 1)."
+        f"{len(alike)} now (of 1 group of related scenes 1 got worse and 0 better, exact sign test, p = 1)."
     )
     apart = [replace(result, group=str(number)) for number, result in enumerate(results)]
     told = SuiteRun("new", "old", tuple(apart)).sentences()[1]
