@@ -136,7 +136,7 @@ def _sentences(finding: Finding) -> list[str]:
     """A family in words: when it fails, how often, and in how many other wordings if any were tried."""
     tried = finding.wordings is not None and finding.wordings.is_read
     return [
-        finding.words,
+        finding.sentence,
         finding.extent,
         f"{rate_words(finding)}.",
         *([wordings_words(finding.wordings)] if tried else []),

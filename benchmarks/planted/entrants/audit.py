@@ -25,7 +25,10 @@ QUESTIONS = 16  # about each scene
 
 
 def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
-    """An audit whose scenes fit in the budget, and which tries a few failures of each family again."""
+    """An audit whose scenes fit in the budget, and which tries a few failures of each family again.
+
+    One of which it says that it depends on how the question is put is not claimed to fail in all such questions.
+    """
     scenes, rare = int(referee.budget * SWEPT), int(referee.budget * RARE)
     left = referee.budget - 2 * (scenes + rare) - rare // NARROWING_PART // MORE * MORE
     tested = max(1, min(20, left // FAMILIES - FEW))
@@ -40,8 +43,9 @@ def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
             )  # fmt: skip
         except BudgetSpentError:
             return Result((), note="its families were more than the budget has room for")
+        told = [each for each in done.families if each.wordings is None or not each.wordings.matter]
         return Result(
-            tuple(map(_claim, done.families)),
+            tuple(map(_claim, told)),
             sum(bool(examined.mistakes) for _, examined in done.done.held_out),
             f"{len(done.rejected)} rules not confirmed",
         )

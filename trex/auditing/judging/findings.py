@@ -70,11 +70,17 @@ class Finding:
     within: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Finding {self.number}: {self.words} {rate_words(self)}>"
+        return f"<Finding {self.number}: {self.sentence} {rate_words(self)}>"
 
     def _repr_html_(self) -> str:
         """The sentence, how much of what it speaks of fails so, and how often that occurs, for notebooks."""
-        return block_html(self.words, [self.extent, f"{rate_words(self)}."], [], f"family {self.number}")
+        return block_html(self.sentence, [self.extent, f"{rate_words(self)}."], [], f"family {self.number}")
+
+    @property
+    def sentence(self) -> str:
+        """Its words, and that they hold only in some wordings if it depends on how the question is put."""
+        depends = self.wordings is not None and self.wordings.matter
+        return f"{self.words.removesuffix('.')}, but only in some wordings." if depends else self.words
 
     @property
     def extent(self) -> str:

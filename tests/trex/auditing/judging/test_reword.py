@@ -129,6 +129,8 @@ def stays(folder: Path, fails: Fails, seed: int) -> Proportion:
     found = reworded(folder, fails, seed)
     (family,) = [each for each in found if each.family.symptom.what == "too few"]
     assert family.wordings is not None
+    assert family.sentence.endswith(", but only in some wordings.") == family.wordings.matter
+    assert family.sentence.startswith(family.words.removesuffix("."))
     return family.wordings.stays
 
 
@@ -159,6 +161,11 @@ def test_the_planted_bug_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Asker, "wordings", Textless.wordings)
     (family,) = reworded(tmp_path, by_its_words, 0)
     assert family.wordings is not None and not family.wordings.matter and not family.wordings.is_moved
+    depends = replace(family, wordings=Wordings(Proportion(1, 26)))
+    assert (family.sentence, depends.sentence) == (
+        family.words,
+        f"{family.words[:-1]}, but only in some wordings.",
+    )
     assert family.wordings.stays.count == family.wordings.stays.of > 0
 
 
