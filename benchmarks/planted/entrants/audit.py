@@ -43,9 +43,8 @@ def audit(referee: Referee, seed: int, hints: tuple[Hint, ...]) -> Result:
             )  # fmt: skip
         except BudgetSpentError:
             return Result((), note="its families were more than the budget has room for")
-        told = [each for each in done.families if each.wordings is None or not each.wordings.matter]
         return Result(
-            tuple(map(_claim, told)),
+            tuple(_claim(each) for each in done.families if not each.depends_on_wording),
             sum(bool(examined.mistakes) for _, examined in done.done.held_out),
             f"{len(done.rejected)} rules not confirmed",
         )

@@ -77,10 +77,16 @@ class Finding:
         return block_html(self.sentence, [self.extent, f"{rate_words(self)}."], [], f"family {self.number}")
 
     @property
+    def depends_on_wording(self) -> bool:
+        """Whether it is known that the failures depend on how the question is put."""
+        return self.wordings is not None and self.wordings.matter
+
+    @property
     def sentence(self) -> str:
-        """Its words, and that they hold only in some wordings if it depends on how the question is put."""
-        depends = self.wordings is not None and self.wordings.matter
-        return f"{self.words.removesuffix('.')}, but only in some wordings." if depends else self.words
+        """Its words, and that they hold only in some wordings if that is so."""
+        if not self.depends_on_wording:
+            return self.words
+        return f"{self.words.removesuffix('.')}, but only in some wordings."
 
     @property
     def extent(self) -> str:

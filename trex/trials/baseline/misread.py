@@ -9,6 +9,7 @@ from trex.clevr_models.specs.ours import asks_freely
 from trex.datasets.examples import Example
 from trex.families.cases import Case, families_of
 from trex.families.discover import Situation, conditions_of
+from trex.families.family import Family
 from trex.families.one_question import OneQuestion
 from trex.families.symptom import Failure, misread, misread_words
 from trex.foundation.errors import InputError
@@ -83,8 +84,9 @@ class Tracer:
     def told(self, empty: Baseline, plain: Mapping[str, Photographed]) -> Baseline:
         """The baseline with the families of the traced mistakes; `plain` are pictures that no answer has chosen."""
         wrong = {row.name for row in empty.seen if row.has_truth and not row.is_right}
-        cohort = self._cohort(plain, wrong) if self._cases else []
-        families = families_of(self._cases, cohort, self._plan.vocabulary) if self._cases else []
+        families: list[Family] = []
+        if self._cases:
+            families = families_of(self._cases, self._cohort(plain, wrong), self._plan.vocabulary)
         named = tuple(
             MistakeFamily(
                 family.words,
