@@ -25,6 +25,11 @@ DOCUMENT = "report.json"
 
 
 @dataclass(frozen=True)
+class StoredWordings:
+    depends: bool = False
+
+
+@dataclass(frozen=True)
 class StoredFinding:
     """What is read of a family in `report.json`: conditions by key, and the rate with its interval."""
 
@@ -38,6 +43,7 @@ class StoredFinding:
     rate_low: float
     rate_high: float
     harm: float
+    wordings: StoredWordings = StoredWordings()
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,14 @@ CODEC = Codec(StoredAudit)
 
 @dataclass(frozen=True)
 class FoundRate:
-    """How often random scenes hold a failure that its model's audit has confirmed at this look."""
+    """How often random scenes hold a failure that its model's audit has confirmed at this look.
+
+    `depends_on_wording`: whether that audit knows that it fails so only in some wordings of the questions.
+    """
 
     share: Share
     look: str
+    depends_on_wording: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ def side_by_side(
         finding.words: SideBySide(
             finding.words,
             beside.families[finding.number],
-            (FoundRate(Share(finding.rate, *finding.rate_interval), look), None),
+            (FoundRate(Share(finding.rate, *finding.rate_interval), look, finding.depends_on_wording), None),
             finding.harm,
         )
         for finding in done.confirmed
@@ -125,7 +135,8 @@ def side_by_side(
     known = [family for family in alone.values() if family]
     counts = iter(measured(known, done.held_out, other, done.asker))
     for each in theirs.confirmed:
-        rate = FoundRate(Share(each.rate, each.rate_low, each.rate_high), theirs.settings.deciding)
+        share = Share(each.rate, each.rate_low, each.rate_high)
+        rate = FoundRate(share, theirs.settings.deciding, each.wordings.depends)
         mine = rows.get(each.words)
         if mine is None:
             paired = next(counts) if alone[each.words] else None
@@ -169,6 +180,7 @@ def _side(rate: FoundRate | None, fails: Proportion | None) -> Mapping[str, obje
     return {
         "rate": rate and {"value": rate.share.value, "low": rate.share.low, "high": rate.share.high},
         "look": rate and rate.look,
+        "depends_on_wording": rate and rate.depends_on_wording,
         "fails": fails
         and {"hits": fails.count, "of": fails.of, "low": fails.interval.low, "high": fails.interval.high},
     }

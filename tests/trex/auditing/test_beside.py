@@ -22,6 +22,7 @@ from trex.auditing.audit import Audit
 from trex.auditing.compare import SAME, Beside, Other, beside, read_other
 from trex.auditing.document import _family as stored_family
 from trex.auditing.judging.findings import Finding, share_words
+from trex.auditing.judging.reword import Wordings
 from trex.auditing.page import write_beside
 from trex.auditing.records import EXAMINED, SETTINGS, Settings
 from trex.auditing.side_by_side import CODEC, SideBySide, StoredAudit, read_findings, side_by_side
@@ -31,6 +32,7 @@ from trex.families.family import Family
 from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
+from trex.inference.statistics.clustered import clustered_share
 from trex.inference.statistics.discoveries import level_of_chosen
 from trex.inference.statistics.paired import Paired
 from trex.inference.statistics.proportion import Interval, clopper_pearson
@@ -235,6 +237,22 @@ def test_the_same_finding_of_both_is_one_row(
         mine.fails.count,
         mine.fails.of,
     )
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_finding_that_holds_only_in_some_wordings_says_so_of_its_model(
+    models: tuple[Swept, Swept, Swept], both: tuple[Finding, Finding], tmp_path: Path, which: int
+) -> None:
+    """Planted bug: the page takes the words alone, which do not tell."""
+    worded = Wordings(clustered_share([0] * 20, [1] * 20))
+    alike = [replace(both[0], wordings=worded if k == which else None) for k in (0, 1)]
+    assert alike[which].depends_on_wording
+    found, rows, done = compared(models, alike[:1], stored(alike[1]))
+    assert [rate and rate.depends_on_wording for rate in rows[0].rates] == [which == 0, which == 1]
+    done.folder = tmp_path
+    text = " ".join(read_page(write_beside(cast(Audit, done), found, rows, tmp_path)).text.split())
+    assert f"at {('reference', 'sharp')[which]} quality, but only in some wordings." in text
+    assert text.count("only in some wordings") == 1
 
 
 def test_a_finding_that_this_version_cannot_read_is_not_measured(
