@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from trex.commands.verb import Session, Verb
 from trex.curves.options import CurveOptions
-from trex.foundation.options import Option
+from trex.finding.options import Run
 from trex.query.verb_options import Processes, TrustRun
 
 if TYPE_CHECKING:
@@ -19,16 +19,7 @@ if TYPE_CHECKING:
 class CurveCommand(CurveOptions):
     """The options of `trex curve`."""
 
-    run: Annotated[
-        Path,
-        Option(
-            "A run folder, as `trex find` names it first.",
-            metavar="RUN",
-            complete="runs",
-            is_argument=True,
-            example="runs/first",
-        ),
-    ]
+    run: Run
     processes: Processes = None
     trust: TrustRun = False
 

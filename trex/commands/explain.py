@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from trex.commands.verb import Session, Verb, failed
 from trex.explain.options import ExplainOptions
+from trex.finding.options import RUN
 from trex.foundation.errors import InputError
 from trex.foundation.options import Option
 from trex.foundation.words import percent
@@ -29,16 +30,7 @@ SHOWN_EDITS = 5  # with the greatest effects
 class ExplainCommand(ExplainOptions):
     """The options of `trex explain`: of a run's hits, or of one picture of a data set."""
 
-    run: Annotated[
-        Path | None,
-        Option(
-            "A run folder, as `trex find` names it first.",
-            metavar="RUN",
-            complete="runs",
-            is_argument=True,
-            example="runs/first",
-        ),
-    ] = None
+    run: Annotated[Path | None, RUN] = None
     processes: Processes = None
     large: Annotated[
         bool,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from trex.commands.shell.result import note
 from trex.commands.verb import Session, Verb
+from trex.finding.options import Run
 from trex.foundation.options import Option, Options
 from trex.foundation.words import counted
 
@@ -18,16 +19,7 @@ if TYPE_CHECKING:
 class ExportOptions(Options):
     """The run, and the data set to write."""
 
-    run: Annotated[
-        Path,
-        Option(
-            "A run folder, which `trex find` prints first.",
-            metavar="RUN",
-            complete="runs",
-            is_argument=True,
-            example="runs/first",
-        ),
-    ]
+    run: Run
     format: Annotated[
         str, Option("clevr, parquet, hf, coco, fiftyone, or an installed one.", example="coco")
     ] = "clevr"

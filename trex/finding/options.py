@@ -19,16 +19,14 @@ Query = Annotated[
         example="demo",
     ),
 ]
-Run = Annotated[
-    Path,
-    Option(
-        "A run folder, which `trex find` prints first.",
-        metavar="RUN",
-        complete="runs",
-        is_argument=True,
-        example="runs/first",
-    ),
-]
+RUN = Option(
+    "A run folder, which `trex find` prints first.",
+    metavar="RUN",
+    complete="runs",
+    is_argument=True,
+    example="runs/first",
+)
+Run = Annotated[Path, RUN]
 
 
 class ResultOptions(Options):
