@@ -16,7 +16,7 @@ from trex.clevr_models.iep.model import Bound, answer_order
 from trex.clevr_models.iep.resnet_features import ResNet
 from trex.clevr_models.iep.sizes import EngineSizes
 from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.render.blender.blender_renderer import BlenderRenderer
 from trex.render.picture import Picture
 from trex.render.presets import PRESETS, PUBLISHED, Preset
@@ -108,7 +108,7 @@ def answers(picture: Picture) -> list[int]:
     """The shipped model's answers to all questions, as indices."""
     image = picture.pixels[None].astype(np.float32) / np.float32(255)
     model = load_model("shipped")
-    questions = (Question(text, tuple(ProgramStep(*step) for step in parse(text))) for text in QUESTIONS)
+    questions = (Question(text, parse(text)) for text in QUESTIONS)
     return [int(model.bind(question).log_probs(image)[0].argmax()) for question in questions]
 
 
@@ -116,7 +116,7 @@ def scoring(repeats: int = 50) -> None:
     """Milliseconds that the shipped model takes for one picture."""
     image = np.random.default_rng(0).random((1, 160, 240, 3), dtype=np.float32)
     text = QUESTIONS[0]
-    bound = load_model("shipped").bind(Question(text, tuple(ProgramStep(*step) for step in parse(text))))
+    bound = load_model("shipped").bind(Question(text, parse(text)))
     bound.log_probs(image)
     began = time.perf_counter()
     for _ in range(repeats):

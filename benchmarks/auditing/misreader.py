@@ -21,7 +21,7 @@ from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
-from trex.scenes.questions.programs import InvalidProgram, Step, execute_on
+from trex.scenes.questions.programs import InvalidProgram, execute_on
 from trex.scenes.scene import Scene, SceneObject
 from trex.scenes.vocabulary import CLEVR
 
@@ -62,7 +62,7 @@ def misread(fault: Fault, facts: Facts) -> Scene:
 
 def _answer(question: Question, sets: SceneSets) -> str:
     try:
-        return execute_on(tuple(Step(*step) for step in question.program), sets)
+        return execute_on(question.program, sets)
     except InvalidProgram:
         return "no"
 

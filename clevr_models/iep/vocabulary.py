@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import SIGNATURES, Program, ProgramStep, check_program
+from trex.clevr_models.interface.question import SIGNATURES, check_program
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Program, Step
 
 NULL, START, END, UNKNOWN = SPECIALS = ("<NULL>", "<START>", "<END>", "<UNK>")
 # All tokens of CLEVR v1.0's questions in their order by number, the specials left out; the first is the empty word
@@ -158,6 +159,6 @@ def to_prefix(program: Program) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-def step_token(step: ProgramStep) -> str:
+def step_token(step: Step) -> str:
     """ "filter_color[red]", "unique"."""
     return f"{step.function}[{step.value_inputs[0]}]" if step.value_inputs else step.function

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,16 +9,8 @@ from trex.foundation.errors import InputError, unknown
 from trex.foundation.json_fields import short
 from trex.scenes.graph import RELATIONS
 from trex.scenes.questions.functions import FUNCTIONS, OBJECT, SET
-from trex.scenes.questions.programs import Step
+from trex.scenes.questions.programs import Program, Step
 from trex.scenes.vocabulary import CLEVR
-
-
-class ProgramStep(NamedTuple):
-    """One function of a program: the indices of its input steps, and its words ("red", "left")."""
-
-    function: str
-    inputs: tuple[int, ...] = ()
-    value_inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -27,11 +18,7 @@ class Question:
     """The question, twice: as text (may be empty for a model that reads programs) and as program."""
 
     text: str
-    program: tuple[ProgramStep, ...]
-
-
-def question_of(text: str, program: Sequence[Step]) -> Question:
-    return Question(text, tuple(ProgramStep(*step) for step in program))
+    program: Program
 
 
 ATTRIBUTE_VALUES: dict[str, tuple[str, ...]] = {
@@ -60,7 +47,6 @@ SIGNATURES: dict[str, Signature] = {
     for name, function in FUNCTIONS.items()
     if name != "equal_object"
 }
-Program = tuple[ProgramStep, ...]
 
 
 def check_program(program: Program) -> None:
@@ -80,7 +66,7 @@ def check_program(program: Program) -> None:
         )
 
 
-def _check_inputs(index: int, step: ProgramStep, signature: Signature, kinds: list[str]) -> None:
+def _check_inputs(index: int, step: Step, signature: Signature, kinds: list[str]) -> None:
     for source in step.inputs:
         if not 0 <= source < index:
             raise InputError(
@@ -94,7 +80,7 @@ def _check_inputs(index: int, step: ProgramStep, signature: Signature, kinds: li
         )
 
 
-def _check_value(index: int, step: ProgramStep, signature: Signature) -> None:
+def _check_value(index: int, step: Step, signature: Signature) -> None:
     if len(step.value_inputs) != (1 if signature.values else 0):
         needed = f"one of {', '.join(signature.values)}" if signature.values else "no value"
         raise InputError(f"step {index} ({step.function}) has value {step.value_inputs!r}; it needs {needed}")

@@ -15,7 +15,7 @@ import torch
 
 from trex.artifacts.card import card_path, read_card
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.calibrate import look, match
 from trex.clevr_models.percept.model import PerceptModel, load_percept
 from trex.clevr_models.percept.network import ObjectTable
@@ -28,6 +28,7 @@ from trex.clevr_models.percept.training_data import (
 )
 from trex.foundation.files import read_text
 from trex.foundation.parse import parse_json
+from trex.scenes.questions.programs import Program
 
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 PRESENT = 0.5

@@ -16,7 +16,7 @@ from torch.nn import functional
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
-from trex.clevr_models.interface.question import Program, Question, check_program
+from trex.clevr_models.interface.question import Question, check_program
 from trex.clevr_models.percept.network import (
     INPUT_SIZE,
     Calibration,
@@ -27,6 +27,7 @@ from trex.clevr_models.percept.network import (
 )
 from trex.clevr_models.percept.soft_program import answer_log_probs
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Program
 
 SHIPPED = Path(__file__).parent.parent / "weights" / "percept.safetensors"
 

@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, SIGNATURES, Program
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, SIGNATURES
 from trex.clevr_models.percept.network import ObjectTable
 from trex.scenes.questions.functions import BOOL, INTEGER
+from trex.scenes.questions.programs import Program
 
 MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
 FLOOR = 1e-12  # least probability of an answer

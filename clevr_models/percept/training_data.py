@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program, question_of
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, open_regular
@@ -28,6 +28,7 @@ from trex.scenes.clevr_format.json_files import read_items
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.questions.answers import answer_of
 from trex.scenes.questions.program_json import program_from_json
+from trex.scenes.questions.programs import Program
 from trex.scenes.scene import Scene
 from trex.scenes.validity import BEHIND, RIGHT
 
@@ -163,7 +164,7 @@ def _explained(where: str) -> Iterator[None]:
 
 
 def _question_record(record: Record) -> QuestionRecord:
-    program = question_of("", program_from_json(record["program"])).program
+    program = program_from_json(record["program"])
     return QuestionRecord(whole(record["image_index"], "image_index"), program, answer_of(record["answer"]))
 
 

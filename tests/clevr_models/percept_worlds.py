@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, Program, ProgramStep
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.network import CANDIDATES, ObjectTable, relate_all
 from trex.clevr_models.percept.training_data import BEHIND, RIGHT
+from trex.scenes.questions.programs import Program, Step
 from trex.scenes.scene import Scene
 
 SURE = 1e6
@@ -50,5 +51,5 @@ def chain(*steps: str) -> Program:
     found = []
     for index, text in enumerate(steps):
         function, *words = text.split()
-        found.append(ProgramStep(function, (index - 1,) if index else (), tuple(words)))
+        found.append(Step(function, (index - 1,) if index else (), tuple(words)))
     return tuple(found)

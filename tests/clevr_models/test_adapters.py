@@ -20,11 +20,12 @@ from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError
+from trex.scenes.questions.programs import Step
 from trex.worlds.fingerprint import model_fingerprint
 
-CUBES = Question("How many cubes are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
+CUBES = Question("How many cubes are there?", (Step("scene"), Step("count", (0,))))
 SECRET = "s3cret-of-the-service"
 
 

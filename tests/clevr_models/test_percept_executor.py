@@ -13,13 +13,7 @@ import torch
 
 from tests.clevr_models.percept_worlds import chain, perfect_table, random_table
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import (
-    ATTRIBUTE_VALUES,
-    SIGNATURES,
-    Program,
-    ProgramStep,
-    check_program,
-)
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, SIGNATURES, check_program
 from trex.clevr_models.percept import soft_program
 from trex.clevr_models.percept.network import ObjectTable
 from trex.clevr_models.percept.soft_program import FLOOR, answer_log_probs, answer_probs, count_distribution
@@ -27,6 +21,7 @@ from trex.foundation.errors import InputError
 from trex.scenes.prior import ScenePrior
 from trex.scenes.questions.families import FAMILIES, random_question
 from trex.scenes.questions.functions import BOOL, SET
+from trex.scenes.questions.programs import Program, Step
 
 SCENES = 6
 COLOR = "red"
@@ -51,7 +46,7 @@ def asked() -> tuple[Asked, ...]:
         for family in FAMILIES:
             question = random_question(rng, scene, family)
             if question is not None:
-                found.append(Asked(table, tuple(ProgramStep(*step) for step in question[0]), question[1]))
+                found.append(Asked(table, question[0], question[1]))
     return tuple(found)
 
 
@@ -217,7 +212,7 @@ def test_gradient_equals_finite_differences() -> None:
         (chain("scene", "filter_color", "count"), "one of gray"),
         (chain("scene", "count now"), "no value"),
         (chain("scene", "query_shape"), "it needs object"),
-        ((ProgramStep("scene"), ProgramStep("count", (1,))), "steps 0 to 0"),
+        ((Step("scene"), Step("count", (1,))), "steps 0 to 0"),
     ],
 )
 def test_senseless_programs_are_refused(program: Program, words: str) -> None:

@@ -22,10 +22,11 @@ from PIL import Image
 from tests.references.onnx_files import mean_colors
 from trex.clevr_models.adapters.http_model import TOKEN
 from trex.clevr_models.catalog import load_model
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Step
 
-REDS = Question("Is it red or green?", (ProgramStep("scene"),))
+REDS = Question("Is it red or green?", (Step("scene"),))
 LABELS = ("red", "green")
 EXACT = {
     "torch": 1e-5,

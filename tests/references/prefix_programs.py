@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from trex.clevr_models.iep.vocabulary import calls_of
-from trex.clevr_models.interface.question import Program, ProgramStep, check_program
+from trex.clevr_models.interface.question import check_program
+from trex.scenes.questions.programs import Program, Step
 
 TOKEN = re.compile(r"(\w+)(?:\[(\w+)\])?")
 
@@ -17,7 +18,7 @@ def from_prefix(tokens: Sequence[str]) -> Program:
     assert len(calls) == len(tokens), "neither incomplete nor with tokens after its end"
     found = [(TOKEN.fullmatch(call.token), call.inputs) for call in calls]
     program = tuple(
-        ProgramStep(match[1], inputs, (match[2],) if match[2] else ()) for match, inputs in found if match
+        Step(match[1], inputs, (match[2],) if match[2] else ()) for match, inputs in found if match
     )
     check_program(program)
     return program

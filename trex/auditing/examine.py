@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trex.auditing.records import Answer, Examined, Mistake
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.question import Question, question_of
+from trex.clevr_models.interface.question import Question
 from trex.families.trace import trace
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
@@ -59,7 +59,7 @@ class Asker:
     def ask(self, image: NDArray[np.float32], questions: Sequence[SceneQuestion]) -> list[Said]:
         """What the model says to each question about a picture (H, W, 3)."""
         return self.ask_in_words(
-            image, [question_of(self.words(question), question.program) for question in questions]
+            image, [Question(self.words(question), question.program) for question in questions]
         )
 
     def ask_in_words(self, image: NDArray[np.float32], questions: Sequence[Question]) -> list[Said]:

@@ -29,7 +29,7 @@ from trex.auditing.work import MANIFEST, Crew, Work
 from trex.bank.named import bank_world, world_query
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question
 from trex.families.symptom import SYMPTOMS
 from trex.foundation.errors import InputError, unknown
 from trex.foundation.junit import check_junit, write_junit
@@ -273,7 +273,7 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
     for look in (options.preset, options.confirm_preset):
         picture_size(RenderSection(preset=look))
     question = "How many things are there?"
-    bound = bound_to(model, question_of(question, parse(question)))
+    bound = bound_to(model, Question(question, parse(question)))
     return Settings(
         model=model.name,
         weights=weights_fingerprint(model.name, bound),

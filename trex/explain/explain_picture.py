@@ -12,7 +12,7 @@ import numpy as np
 
 from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import OfficialPicture, read_official
 from trex.explain.compared import Compared, compared, compared_words, is_right
@@ -167,8 +167,7 @@ def explain_picture(wanted: PictureQuestion, out: Path) -> PictureExplained:
     (picture,) = read_official(wanted.dataset, wanted.image, tally)
     program = parse(wanted.question)
     model = open_model(wanted.model, wanted.options)
-    steps = tuple(ProgramStep(*step) for step in program)
-    bound = bound_to(model, Question(wanted.question, steps))
+    bound = bound_to(model, Question(wanted.question, program))
     check_out(out, (FILE, PAGE, CACHE))
     _check_same(out / FILE, wanted, picture)
     renderer = open_renderer(RenderSection(preset=wanted.preset), CLEVR)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.interface.bound import AsksMany, ClevrModel
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 from trex.scenes.explaining import explain
 from trex.scenes.graph import Facts
@@ -100,7 +100,7 @@ def _said(
     model: ClevrModel, image: NDArray[np.float32], programs: Sequence[Program], vocabulary: Vocabulary
 ) -> list[Answered]:
     output: list[Said] = ask_all(
-        model, image, [question_of(phrase(program, vocabulary), program) for program in programs]
+        model, image, [Question(phrase(program, vocabulary), program) for program in programs]
     )
     return [
         Answered(program, answer_of(item.answer), item.probability)

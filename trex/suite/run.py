@@ -12,7 +12,7 @@ import numpy as np
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import Question, question_of
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 from trex.foundation.junit import Case, CaseStatus
 from trex.foundation.progress import Progress, silent
@@ -252,7 +252,7 @@ def _selected(batches: Sequence[Batch], names: Collection[tuple[str, str]]) -> s
 
 def _weights(model: ClevrModel, pair: InBatch) -> str:
     batch, scene = pair
-    bound = bound_to(model, question_of(scene.question, batch.program(scene)))
+    bound = bound_to(model, Question(scene.question, batch.program(scene)))
     return weights_fingerprint(model.name, bound)
 
 
@@ -265,7 +265,7 @@ def ask_scene(
     model: ClevrModel, batch: Batch, scene: BatchScene, pictures: Pictures, failed_before: bool | None
 ) -> SceneResult:
     """Ask a model about the pictures of a scene, and judge its mean probabilities."""
-    question = question_of(scene.question, batch.program(scene))
+    question = Question(scene.question, batch.program(scene))
     best = ask_mean(model, pictures, question, scene.truth)
     return SceneResult(
         batch.key(scene),
@@ -286,7 +286,7 @@ def _check_model(model: ClevrModel, scenes: Sequence[InBatch], preset: str) -> N
     """Raise the model's error if it cannot read a question or give its true answer, or if the size does not suit it."""
     truths: dict[Question, set[str]] = {}
     for batch, scene in scenes:
-        truths.setdefault(question_of(scene.question, batch.program(scene)), set()).add(scene.truth)
+        truths.setdefault(Question(scene.question, batch.program(scene)), set()).add(scene.truth)
     for question, answers in truths.items():
         bound = bound_to(model, question)
         for answer in sorted(answers):

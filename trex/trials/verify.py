@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import Question, question_of
+from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
 from trex.datasets.clevr_files import read_pixels
@@ -123,7 +123,7 @@ def _readable(model: ClevrModel, folder: AskedFolder) -> Question:
     first: InputError | None = None
     for picture in folder.pictures:
         for q in picture.questions:
-            question = question_of(q.text, q.program)
+            question = Question(q.text, q.program)
             try:
                 bound_to(model, question)
             except InputError as error:
@@ -172,7 +172,7 @@ def by_type(rows: Sequence[Row], source: str) -> dict[str, AccuracyShare]:
         right: dict[str, list[bool]] = {}
         for q, answer in zip(picture.questions, answered.answers, strict=True):
             if q.source == source:
-                for name in ("all", question_type(question_of(q.text, q.program).program)):
+                for name in ("all", question_type(q.program)):
                     right.setdefault(name, []).append(is_same(answer, q.answer))
         for name, answers in right.items():
             kinds.setdefault(name, []).append(answers)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import AsksMany, BoundModel, ClevrModel
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import Question, question_of
+from trex.clevr_models.interface.question import Question
 from trex.datasets.official_scenes import AskedQuestion
 from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
@@ -42,7 +42,7 @@ def answers_to(
     """A model's answers to questions about one picture (H, W, 3), 0-255; errors as from `ask_all`."""
     image = pixels.astype(np.float32) / np.float32(255.0)
     return tuple(
-        item.answer for item in ask_all(model, image, [question_of(q.text, q.program) for q in questions])
+        item.answer for item in ask_all(model, image, [Question(q.text, q.program) for q in questions])
     )
 
 

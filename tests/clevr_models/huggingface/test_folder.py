@@ -19,11 +19,12 @@ from tests.references.tiny_transformers import huggingface_hub, transformers
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.huggingface.folder import open_folder
 from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Step
 from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
 
-REDS = Question("How many red things are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
+REDS = Question("How many red things are there?", (Step("scene"), Step("count", (0,))))
 Folders = Callable[[str], Path]
 Pictures = NDArray[np.float32]
 TRUSTED = ModelOptions(trust_remote_code=True)

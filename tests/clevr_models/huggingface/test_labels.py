@@ -18,10 +18,11 @@ from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.answerers import label_answers
 from trex.clevr_models.interface.options import ModelOptions
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Step
 
-REDS = Question("How many red things are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
+REDS = Question("How many red things are there?", (Step("scene"), Step("count", (0,))))
 SCORES = (0.02, 0.1, 0.3, 0.2, 0.05, 0.01, 0.6, 0.25, 0.15)  # of LABELS, each between 0 and 1
 ANSWERS = (
     "0",

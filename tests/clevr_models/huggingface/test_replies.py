@@ -32,10 +32,11 @@ from trex.clevr_models.huggingface.candidates import (
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import Inputs
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import ModelError
+from trex.scenes.questions.programs import Step
 
-REDS = Question("How many red things are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
+REDS = Question("How many red things are there?", (Step("scene"), Step("count", (0,))))
 Folders = Callable[[str], Path]
 Pictures = NDArray[np.float32]
 GENERATIVE = ("llava", "without template", "qwen", "git", "blip-2 with t5", "paligemma", "florence-2")

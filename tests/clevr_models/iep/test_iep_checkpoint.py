@@ -34,8 +34,9 @@ from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, 
 from trex.clevr_models.iep.model import put_together
 from trex.clevr_models.iep.vocabulary import calls_of
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
+from trex.scenes.questions.programs import Step
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -44,7 +45,7 @@ SMALL = ENGINE_KWARGS | {
 }  # fmt: skip
 CUBES = Question(
     "How many cubes are there?",
-    (ProgramStep("scene"), ProgramStep("filter_shape", (0,), ("cube",)), ProgramStep("count", (1,))),
+    (Step("scene"), Step("filter_shape", (0,), ("cube",)), Step("count", (1,))),
 )
 PROGRAM = (
     "equal_color query_color unique filter_shape[sphere] scene query_color unique relate[left] unique scene"
@@ -194,7 +195,7 @@ def test_another_program_is_another_model(tmp_path: Path) -> None:
     from trex.worlds.fingerprint import model_fingerprint
 
     model = put_together("iep:engine", [only(saved(tmp_path, small_engine()))], Features())
-    everything = Question("How many things are there?", (CUBES.program[0], ProgramStep("count", (0,))))
+    everything = Question("How many things are there?", (CUBES.program[0], Step("count", (0,))))
     prints = {model_fingerprint(model.name, model.bind(question)) for question in (CUBES, everything, CUBES)}
     assert len(prints) == 2
 

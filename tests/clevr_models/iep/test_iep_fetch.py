@@ -32,8 +32,9 @@ from trex.clevr_models.iep import fetch as iep_fetch
 from trex.clevr_models.iep.fetch import fetch_iep, fetch_resnet, list_iep, load_part, load_resnet, part_path
 from trex.clevr_models.iep.resnet_features import ResNet
 from trex.clevr_models.iep.vocabulary import IepVocabulary
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, RunError
+from trex.scenes.questions.programs import Step
 
 LSTM = checkpoint("baseline", BASELINE_KWARGS, random_state(baseline_shapes("LSTM")), baseline_type="LSTM")
 GENERATOR = checkpoint(
@@ -41,7 +42,7 @@ GENERATOR = checkpoint(
     GENERATOR_KWARGS | {"wordvec_dim": 12, "hidden_dim": 8},
     random_state(generator_shapes(12, 8)),
 )
-CUBES = Question("How many cubes are there?", (ProgramStep("scene"), ProgramStep("count", (0,))))
+CUBES = Question("How many cubes are there?", (Step("scene"), Step("count", (0,))))
 
 
 @pytest.fixture

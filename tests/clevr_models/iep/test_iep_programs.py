@@ -26,13 +26,12 @@ from trex.clevr_models.iep.vocabulary import (
     tokenize,
 )
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ProgramStep
 from trex.foundation.errors import InputError
 from trex.scenes.graph import related
 from trex.scenes.questions.english import phrase
 from trex.scenes.questions.families import random_questions
 from trex.scenes.questions.program_json import program_from_json
-from trex.scenes.questions.programs import InvalidProgram, Program, Step, execute
+from trex.scenes.questions.programs import InvalidProgram, Step, execute
 from trex.scenes.scene import Scene
 
 Value = set[int] | int | bool | str
@@ -95,10 +94,6 @@ GOLDEN = (
     "equal_color query_color unique filter_shape[sphere] filter_size[small] scene query_color unique "
     "filter_shape[cube] relate[left] unique filter_shape[cube] filter_color[gray] scene"
 )
-
-
-def steps(program: Program) -> tuple[ProgramStep, ...]:
-    return tuple(ProgramStep(*step) for step in program)
 
 
 def test_sizes_and_numbers_are_the_published_ones() -> None:
@@ -169,7 +164,7 @@ def test_a_vocabulary_is_read_back_and_a_damaged_one_refused() -> None:
 def test_the_golden_program_is_read_and_written() -> None:
     program = from_prefix(GOLDEN.split())
     assert [step.function for step in program[:4]] == ["scene", "filter_size", "filter_shape", "unique"]
-    assert program[-1] == ProgramStep("equal_color", (4, len(program) - 2))
+    assert program[-1] == Step("equal_color", (4, len(program) - 2))
     assert " ".join(to_prefix(program)) == GOLDEN
     question = "Does the small sphere have the same color as the cube left of the gray cube?"
     assert len(VOCABULARY.encode_question(question)) == 18
@@ -190,17 +185,17 @@ def test_what_a_generator_may_write_is_taken_as_the_released_engines_take_it() -
 def test_a_step_that_the_models_do_not_know_is_refused() -> None:
     objects = [Step("scene"), Step("filter_color", (0,), ("red",)), Step("unique", (1,))]
     with pytest.raises(InputError, match="equal_object"):
-        to_prefix(steps((*objects, Step("equal_object", (2, 2)))))
+        to_prefix((*objects, Step("equal_object", (2, 2))))
     cone = [Step("scene"), Step("filter_shape", (0,), ("cone",)), Step("count", (1,))]
     with pytest.raises(InputError, match="'cone'"):
-        to_prefix(steps(tuple(cone)))
+        to_prefix(tuple(cone))
 
 
 def test_a_program_that_grows_without_end_as_a_tree_is_refused() -> None:
     program = [Step("scene")]
     program += [Step("union", (i, i)) for i in range(40)]  # 2**40 leaves
     with pytest.raises(InputError, match="more than 256 steps"):
-        to_prefix(steps((*program, Step("count", (40,)))))
+        to_prefix((*program, Step("count", (40,))))
 
 
 @given(st.lists(st.sampled_from(VOCABULARY.programs), max_size=30))
@@ -216,9 +211,9 @@ def agree(seed: int, scenes: int, swapped: bool = False) -> tuple[int, int]:
     for _ in range(scenes):
         scene = random_scene(rng, int(rng.integers(3, 11)))
         for question in random_questions(rng, scene, 20):
-            tokens = to_prefix(steps(question.program))
-            again = tuple(Step(*step) for step in from_prefix(tokens))
-            assert to_prefix(steps(again)) == tokens and set(tokens) <= set(VOCABULARY.programs)
+            tokens = to_prefix(question.program)
+            again = from_prefix(tokens)
+            assert to_prefix(again) == tokens and set(tokens) <= set(VOCABULARY.programs)
             number += 1
             right += (
                 question.answer == prefix_answer(" ".join(tokens), scene, swapped) == execute(again, scene)
@@ -258,7 +253,7 @@ def test_official_programs_and_questions_are_taken(file: str) -> None:
     assert questions
     for question in questions:
         program = program_from_json(question["program"])
-        tokens = to_prefix(steps(program))
+        tokens = to_prefix(program)
         scene = scenes[str(question["image_filename"])]
         try:
             assert prefix_answer(" ".join(tokens), scene) == execute(program, scene)

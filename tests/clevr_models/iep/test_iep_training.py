@@ -21,7 +21,7 @@ from trex.clevr_models.iep.sizes import EngineSizes
 from trex.clevr_models.iep.vocabulary import Call, calls_of
 from trex.render.fake import FakeRenderer
 from trex.scenes.prior import ScenePrior
-from trex.scenes.questions.programs import Step, execute
+from trex.scenes.questions.programs import execute
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
 
@@ -57,7 +57,7 @@ def rendered(rng: np.random.Generator, n: int) -> tuple[list[Scene], Tensor]:
 
 
 def truths(scenes: list[Scene], program: str) -> Tensor:
-    steps = tuple(Step(*step) for step in from_prefix(program.split()))
+    steps = from_prefix(program.split())
     return torch.tensor([YES if execute(steps, scene) == "yes" else NO for scene in scenes])
 
 

@@ -17,7 +17,7 @@ from trex.scenes.conditions import BESIDE, FAR
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.properties import RADIUS
 from trex.scenes.questions.bitsets import SceneSets, scene_sets
-from trex.scenes.questions.programs import InvalidProgram, Step, execute_on
+from trex.scenes.questions.programs import InvalidProgram, execute_on
 from trex.scenes.scene import Scene, SceneObject, scene_id, with_attribute
 from trex.scenes.validity import BEHIND
 from trex.scenes.vocabulary import CLEVR
@@ -80,7 +80,7 @@ class Planted:
 
     def _answer(self, question: Question, sets: SceneSets) -> str:
         try:
-            found = execute_on(tuple(Step(*step) for step in question.program), sets)
+            found = execute_on(question.program, sets)
         except InvalidProgram:
             return "no"
         return str(min(int(found), self.cap)) if found.isdecimal() else found

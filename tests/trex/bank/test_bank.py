@@ -14,7 +14,7 @@ import pytest
 from tests.worlds.banks import SMALL, Telling, filled, picture_bytes, small_bank
 from trex.bank.bank import bank_of
 from trex.clevr_models.fake import fake
-from trex.clevr_models.interface.question import ProgramStep, Question
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 from trex.foundation.files import DiskFullError
 from trex.inference.scoring import Scorer
@@ -58,8 +58,7 @@ def test_another_question_and_another_model_render_nothing(tmp_path: Path) -> No
         scenes = bank.scenes(range(12))
         answers = []
         for text in ("How many red things are there?", "How many blue spheres are there?"):
-            steps = tuple(ProgramStep(*step) for step in parse(text))
-            scored = Scorer(bank.renderer, fake().bind(Question(text, steps))).score(scenes)
+            scored = Scorer(bank.renderer, fake().bind(Question(text, parse(text)))).score(scenes)
             answers.append(np.stack([item.log_probs for item in scored]))
         assert not np.array_equal(answers[0], answers[1])
         assert inner.rendered == 0

@@ -17,7 +17,7 @@ from trex.foundation.errors import InputError
 from trex.scenes.graph import facts_of
 from trex.scenes.misreading import Answered, Misreading, census, counting
 from trex.scenes.prior import ScenePrior
-from trex.scenes.questions.programs import InvalidProgram, Step, execute
+from trex.scenes.questions.programs import InvalidProgram, execute
 from trex.scenes.scene import Scene, with_attribute
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
@@ -37,7 +37,7 @@ class Sees:
     def __call__(self, pictures: NDArray[np.float32], question: Question) -> Floats:
         self.asked += 1
         try:
-            said = execute(tuple(Step(*step) for step in question.program), self.scene)
+            said = execute(question.program, self.scene)
         except InvalidProgram:
             said = "no"
         row = np.full(len(ANSWERS), 0.01 / (len(ANSWERS) - 1))

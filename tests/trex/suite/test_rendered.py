@@ -19,7 +19,7 @@ from tests.running.runs import run, without_reports
 from tests.trex.suite.suites import only, reseal
 from trex.clevr_models.fake import fake
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import Question, question_of
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 from trex.foundation.images import decode_png
 from trex.render import fake as fake_rendering
@@ -192,7 +192,7 @@ class ByBrightness:
 
 def test_mean_probabilities_decide_and_no_vote() -> None:
     """Two of three pictures say "1", but not surely: the mean says "2"."""
-    question = question_of("How many?", ())
+    question = Question("How many?", ())
     bright, dark = np.ones((2, 3, 3), np.float32), np.zeros((2, 3, 3), np.float32)
     output = ask_mean(ByBrightness(), [bright, bright, dark], question, "2")
     assert output.answer == "2" and output.probability == pytest.approx((0.4 + 0.4 + 0.99) / 3, abs=1e-4)
@@ -201,7 +201,7 @@ def test_mean_probabilities_decide_and_no_vote() -> None:
 def test_the_mean_of_one_picture_is_its_answer_bit_for_bit(suite: Path) -> None:
     batch, model = only(suite), fake()
     for scene in batch.content.scenes:
-        question = question_of(scene.question, batch.program(scene))
+        question = Question(scene.question, batch.program(scene))
         picture = batch.picture(scene)
         assert [ask_mean(model, [picture], question, scene.truth)] == ask_all(model, picture, [question])
 

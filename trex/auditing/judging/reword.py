@@ -17,7 +17,7 @@ from trex.auditing.judging.confirm import Failing, Wrong, deciding_scene, mistak
 from trex.auditing.judging.membership import Membership
 from trex.auditing.records import Reworded
 from trex.clevr_models.interface.bound import reads_words
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question
 from trex.families.family import Family
 from trex.inference.scoring import images
 from trex.inference.statistics.clustered import clustered_share
@@ -75,7 +75,7 @@ class Reworder:
         return Reworded(number, examined.scene, wording, len(pairs), stays, moved, again=again)
 
     def _said(self, image: NDArray[np.float32], put: Sequence[tuple[str, SceneQuestion]]) -> list[Said]:
-        return self.asker.ask_in_words(image, [question_of(text, question.program) for text, question in put])
+        return self.asker.ask_in_words(image, [Question(text, question.program) for text, question in put])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import nn
 
 from trex.artifacts.card import read_card
 from trex.artifacts.precision import training_device
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.model import Percept, PerceptModel
 from trex.clevr_models.percept.training_data import Scenes, labelled
 from trex.clevr_models.percept.tune import tune as tune_percept
@@ -80,7 +80,7 @@ class Judged(NamedTuple):
         if self.fresh is not None:
             ((*seen,),) = read(percept, [self.fresh.scene], [self.picture])
             return [seen[self.fresh.index] == RIGHT]
-        questions = [question_of("", program) for program, _ in self.questions]
+        questions = [Question("", program) for program, _ in self.questions]
         given = ask_all(PerceptModel(percept), images([self.picture])[0], questions)
         return [answer.answer == truth for answer, (_, truth) in zip(given, self.questions, strict=True)]
 

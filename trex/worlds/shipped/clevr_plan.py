@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trex.clevr_models.interface.labels import bound_to
-from trex.clevr_models.interface.question import question_of
+from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
 from trex.query.question import ResolvedQuestion, named_answers, resolve_question
@@ -59,7 +59,7 @@ def plan_scenes(world: World[Scene], query: Query, query_dir: Path) -> Plan:
     check_gradients(resolved, "scene", has_gradients=False)
     resolved = with_server(resolved)
     model = open_model(resolved.model.name, resolved.model.options)
-    bound = bound_to(model, question_of(question.text, question.program))
+    bound = bound_to(model, Question(question.text, question.program))
     target = make_target(query.target, question, bound.labels)
     return Plan(
         world=world,
