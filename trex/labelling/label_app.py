@@ -16,8 +16,8 @@ from trex.labelling.poll import Poll
 from trex.labelling.polls import PNG
 from trex.labelling.votes import UnsavedVote, Vote, check_pseudonym
 from trex.pages.address import LOOPBACK
-from trex.pages.page import TEMPLATES, page
-from trex.pages.web import READ, Guard, guarded
+from trex.pages.page import page
+from trex.pages.web import READ, Guard, add_static, guarded
 
 log = logging.getLogger(__name__)
 STATIC = {
@@ -41,6 +41,7 @@ def make_label_app(poll: Poll, token: str) -> Guard:
     _add_pages(app, poll)
     _add_votes(app, poll)
     _add_files(app, poll)
+    add_static(app, STATIC)
     return guarded(app, token, LOOPBACK)
 
 
@@ -98,16 +99,6 @@ def _add_files(app: FastAPI, poll: Poll) -> None:
         if name not in labels:
             raise HTTPException(404)
         return Response(poll.shown.examples[labels[name]], media_type="image/png")
-
-    @app.api_route("/favicon.ico", methods=READ)
-    def icon() -> Response:
-        return Response(status_code=204)
-
-    @app.api_route("/static/{name}", methods=READ)
-    def static(name: str) -> Response:
-        if name not in STATIC:
-            raise HTTPException(404)
-        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
 
 
 def _example_names(poll: Poll) -> dict[str, str]:

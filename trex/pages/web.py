@@ -9,7 +9,7 @@ import hmac
 import logging
 import resource
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.authentication import (
@@ -19,13 +19,17 @@ from starlette.authentication import (
     SimpleUser,
 )
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 
+from trex.pages.page import TEMPLATES
+
 if TYPE_CHECKING:
     import uvicorn
+    from fastapi import FastAPI
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,6 +62,20 @@ def guarded(app: Starlette, token: str | None, hosts: Sequence[str]) -> Guard:
     if hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     return Guard(app)
+
+
+def add_static(app: FastAPI, kinds: Mapping[str, str]) -> None:
+    """Add these files of the templates, each of a media type, and the empty icon that satisfies browsers."""
+
+    @app.api_route("/favicon.ico", methods=READ)
+    def icon() -> Response:
+        return Response(status_code=204)
+
+    @app.api_route("/static/{name}", methods=READ)
+    def static(name: str) -> Response:
+        if name not in kinds:
+            raise HTTPException(404)
+        return Response((TEMPLATES / name).read_bytes(), media_type=kinds[name])
 
 
 class Token(AuthenticationBackend):

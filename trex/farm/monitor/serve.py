@@ -22,8 +22,7 @@ from trex.farm.monitor.shelf import HTML, Item, shelf
 from trex.farm.monitor.views import live_json, queue_page, run_page, shelf_page
 from trex.foundation.errors import TrexError
 from trex.pages.address import LOOPBACK
-from trex.pages.page import TEMPLATES
-from trex.pages.web import READ, Guard, guarded
+from trex.pages.web import READ, Guard, add_static, guarded
 from trex.runs.folder import REPORT
 from trex.runs.picture_files import DamagedPicture, read_stored
 
@@ -65,6 +64,7 @@ def make_app(runs: Path, token: str | None, address: str, clock: Clock = time.ti
     _add_pages(app, runs, Watched(lambda: overview(runs, clock(), 0)), clock)
     _add_shelf(app, runs, Watched(lambda: shelf(runs)))
     _add_files(app, runs)
+    add_static(app, STATIC)
     return guarded(app, token, (*LOOPBACK, address) if token is None else ())
 
 
@@ -122,18 +122,6 @@ def _add_files(app: FastAPI, runs: Path) -> None:
             )
         except DamagedPicture as error:
             raise HTTPException(404) from error
-
-    @app.api_route("/favicon.ico", methods=READ)
-    def icon() -> Response:
-        return Response(
-            status_code=204
-        )  # browsers request this for pages without an icon; the empty answer satisfies them
-
-    @app.api_route("/static/{name}", methods=READ)
-    def static(name: str) -> Response:
-        if name not in STATIC:
-            raise HTTPException(404)
-        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
 
 
 async def _events(watched: Watched[Overview]) -> AsyncIterator[str]:

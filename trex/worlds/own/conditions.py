@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TypeGuard
 
 import numpy as np
 
 from trex.foundation.words import escaped
 from trex.inference.types import Floats
 from trex.scenes.conditions import Bools, Condition, Known, Term
-from trex.worlds.own.values import Spec, Value
+from trex.worlds.own.values import Spec, Value, is_number
 
 # Parts into which the cuts of a range divide it, at least; at most 22, as cuts are multiples of 1, 2 or 5 times 10^k.
 LEAST_PARTS = 9
@@ -58,13 +57,9 @@ def _ends(spec: Spec) -> tuple[float, float]:
     """The ends of a range, also of a list of at least MANY numbers; equal if the value has none."""
     if not spec.entries:
         return spec.low, spec.high
-    numbers = [float(entry) for entry in set(spec.entries) if _is_number(entry)]
+    numbers = [float(entry) for entry in set(spec.entries) if is_number(entry)]
     is_range = len(numbers) == len(set(spec.entries)) >= MANY
     return (min(numbers), max(numbers)) if is_range else (0.0, 0.0)
-
-
-def _is_number(value: Value) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _facts(specs: Sequence[Spec], z: Floats) -> Known:
@@ -74,7 +69,7 @@ def _facts(specs: Sequence[Spec], z: Floats) -> Known:
         value = spec.at(float(coordinate))
         if spec.entries:
             facts[f"entry {spec.name}"] = _said(spec.entries)[value]
-        if _is_number(value):
+        if is_number(value):
             facts[f"number {spec.name}"] = float(value)
     return facts
 

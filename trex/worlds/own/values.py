@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from statistics import NormalDist
+from typing import TypeGuard
 
 from trex.foundation.errors import InputError
 from trex.inference.types import Floats
@@ -59,7 +60,7 @@ def specs_of(prior: Mapping[str, object]) -> tuple[Spec, ...]:
 
 
 def _spec(name: str, allowed: object) -> Spec:
-    if isinstance(allowed, tuple) and len(allowed) == 2 and all(map(_is_number, allowed)):
+    if isinstance(allowed, tuple) and len(allowed) == 2 and all(map(is_number, allowed)):
         low, high = map(float, allowed)
         if not low < high or not math.isfinite(high - low):
             raise InputError(f"prior: {name} = {allowed!r} is no range; give (low, high) with low < high")
@@ -87,7 +88,7 @@ def _check_apart(name: str, entries: Sequence[Value]) -> None:
             )
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
