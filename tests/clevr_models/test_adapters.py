@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.serving.http_scripts import Waits
+from tests.serving.http_server import Quiet, listening
 from trex.clevr_models.adapters.callable_model import AdaptedModel
 from trex.clevr_models.adapters.http_model import TOKEN, HttpAnswerer, load_http
 from trex.clevr_models.catalog import load_model
@@ -146,7 +145,7 @@ def test_the_worked_example_of_the_documentation_works(
     assert [bound.labels[row.argmax()] for row in bound.log_probs(given)] == ["0", "2"]
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Quiet):
     """Answers as Redness does; `statuses` are given first, one a request; "hang up" ends the connection."""
 
     statuses: list[int | str] = []  # noqa: RUF012
@@ -155,8 +154,8 @@ class Service(BaseHTTPRequestHandler):
     reply: object = None
     labels = ("no", "yes")
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+    def answer(self) -> None:
+        body = self.body()
         type(self).requests.append(json.loads(body))
         type(self).secrets.append(self.headers.get("Authorization", ""))
         status = type(self).statuses.pop(0) if type(self).statuses else 200
@@ -167,15 +166,9 @@ class Service(BaseHTTPRequestHandler):
         rows = Redness()(np.stack(given).astype(np.float32) / 255, CUBES).tolist()
         reply = {"labels": self.labels, "probabilities": rows} if self.reply is None else self.reply
         data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        self.send_response(int(status))
-        if status == 302:
-            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.send(
+            data, int(status), **({"Location": "http://127.0.0.1:9/elsewhere"} if status == 302 else {})
+        )
 
 
 @pytest.fixture
@@ -184,12 +177,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.delenv(TOKEN, raising=False)
     Service.statuses, Service.requests, Service.secrets, Service.reply = [], [], [], None
     Service.labels = ("no", "yes")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_address[1]}/vqa"
-        running.shutdown()
-        thread.join()
+    with listening(Service) as address:
+        yield f"{address}/vqa"
 
 
 def test_a_service_is_asked_in_batches_and_gets_the_very_pixels(service: str) -> None:

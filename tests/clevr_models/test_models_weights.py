@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from tests.references.relation_reference import random_state
-from tests.serving.folder_server import served_folder
+from tests.serving.http_server import served_folder
 from trex.artifacts.card import card_path, read_card, sha256_of
 from trex.artifacts.weights import load_into, read_foreign, read_safetensors, write_safetensors
 from trex.clevr_models import fetch

@@ -10,9 +10,7 @@ import base64
 import io
 import json
 import textwrap
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.references.onnx_files import mean_colors
+from tests.serving.http_server import Quiet, listening
 from trex.clevr_models.adapters.http_model import TOKEN
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.question import Question
@@ -97,22 +96,15 @@ def truth(given: NDArray[np.float32]) -> Floats:
     return shares
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Quiet):
     """The planted answerer behind an address; with `/blue` it mistakes the order of the channels."""
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def answer(self) -> None:
+        body = json.loads(self.body())
         given = [np.array(Image.open(io.BytesIO(base64.b64decode(png)))) for png in body["pictures"]]
         pixels = np.stack(given).astype(np.float32) / 255
         rows = truth(pixels[..., ::-1] if self.path == "/blue" else pixels)
-        data = json.dumps({"labels": LABELS, "probabilities": rows.tolist()}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.send(json.dumps({"labels": LABELS, "probabilities": rows.tolist()}).encode())
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +118,10 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, 
     ):
         (folder / f"{name}.onnx").write_bytes(mean_colors(weights=weights))
         (folder / f"{name}.json").write_text(json.dumps({"labels": LABELS, "gives": "logits"}))
-    with pytest.MonkeyPatch.context() as patch, ThreadingHTTPServer(("127.0.0.1", 0), Service) as running:
+    with pytest.MonkeyPatch.context() as patch, listening(Service) as address:
         patch.syspath_prepend(str(folder))
         patch.setenv("no_proxy", "127.0.0.1")
         patch.delenv(TOKEN, raising=False)
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        address = f"http://127.0.0.1:{running.server_address[1]}"
         yield {
             ("torch", "right"): "planted_answerers:module",
             ("torch", "wrong"): "planted_answerers:cooled",  # divided by a temperature of 4
@@ -143,8 +132,6 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, 
             ("http", "right"): f"{address}/right",
             ("http", "wrong"): f"{address}/blue",
         }
-        running.shutdown()
-        thread.join()
 
 
 def error(spec: str) -> float:

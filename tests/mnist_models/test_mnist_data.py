@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.references.official_clevr import data_file
-from tests.serving.folder_server import served_folder
+from tests.serving.http_server import served_folder
 from tests.worlds.mnist_worlds import N_TEST, N_TRAIN, bars, idx_bytes, write_data
 from trex.foundation.errors import InputError
 from trex.mnist_models import published as module

@@ -15,13 +15,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.serving.http_server import Quiet, listening
 from trex.foundation.json_fields import Json
 
 Replies = Mapping[tuple[str, ...], float]
@@ -167,9 +167,9 @@ def chat_server(planted: Planted, **options: object) -> Iterator[ChatServer]:
     state = ChatServer(planted, **options)  # type: ignore[arg-type]
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+    class Handler(Quiet):
+        def answer(self) -> None:
+            body = self.body()
             with lock:
                 state.running += 1
                 state.most_running = max(state.most_running, state.running)
@@ -181,11 +181,7 @@ def chat_server(planted: Planted, **options: object) -> Iterator[ChatServer]:
             if status == 0:
                 self.close_connection = True
                 return
-            self.send_response(status)
-            for name, value in (*headers, ("Content-Length", str(len(data)))):
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(data, status, **dict(headers))
 
         def _answer(self, body: bytes) -> tuple[int, bytes, tuple[tuple[str, str], ...]]:
             request: Json = json.loads(body)
@@ -203,16 +199,7 @@ def chat_server(planted: Planted, **options: object) -> Iterator[ChatServer]:
                 return fault.status, fault.body, fault.headers
             return 200, json.dumps(state.reply(request)).encode(), ()
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        state.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield state
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as address:
+        state.url = f"{address}/v1"
+        yield state
     assert not state.violations, state.violations

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
+from tests.serving.http_server import Quiet, listening
 from trex.clevr_models.adapters.callable_model import probe_pictures
 from trex.clevr_models.chat.chat_model import ChatModel, load_chat
 from trex.clevr_models.interface.options import ModelOptions
@@ -70,29 +69,16 @@ class Shaped:
 def shaped_server(shape: Shape) -> Iterator[Shaped]:
     """A server that answers with this shape."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    class Handler(Quiet):
+        def answer(self) -> None:
+            request: Json = json.loads(self.body())
             state.requests.append(request)
             status, found = shape(request)
-            data = found if isinstance(found, bytes) else json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(found if isinstance(found, bytes) else json.dumps(found).encode(), status)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        state = Shaped(f"http://127.0.0.1:{server.server_address[1]}/v1")
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield state
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as address:
+        state = Shaped(f"{address}/v1")
+        yield state
 
 
 def shares(answer: Answer | Shape, samples: int = 0) -> dict[str, float]:

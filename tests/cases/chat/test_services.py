@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from tests.serving.chat_shapes import CUBES, Answer, refusal, shaped_server, shares
+from tests.serving.http_server import Quiet, listening
 from trex.clevr_models.adapters.http_exchange import StatusError
 from trex.clevr_models.adapters.http_model import HttpAnswerer
 from trex.foundation.errors import ModelError
@@ -107,31 +106,18 @@ def test_the_reason_of_a_chat_server_is_shown(reason: str, status: int, more: st
 def hasty() -> Iterator[str]:
     """A service that refuses a large request by its header, and closes without reading the rest."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Quiet):
+        def answer(self) -> None:
             size = int(self.headers["Content-Length"])
             if size > LARGEST:
                 self.send_response(413)
                 self.end_headers()
                 return
             n = len(json.loads(self.rfile.read(size))["pictures"])
-            data = json.dumps({"labels": ["no", "yes"], "probabilities": [[0.25, 0.75]] * n}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(json.dumps({"labels": ["no", "yes"], "probabilities": [[0.25, 0.75]] * n}).encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as address:
+        yield f"{address}/"
 
 
 def test_a_service_that_closes_before_it_has_read_a_large_request_gets_smaller_ones(hasty: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from tests.references.iep_reference import (
 )
 from tests.running.command_line import trex
 from tests.running.runs import run
+from tests.serving.http_server import Quiet, listening
 from trex.artifacts.card import card_path, read_card, sha256_of
 from trex.artifacts.download import FILE, check_recorded, download
 from trex.clevr_models.catalog import load_model
@@ -235,7 +234,7 @@ def test_a_query_is_put_to_a_released_model(cache: Path, tmp_path: Path) -> None
 CONTENT = bytes(range(256)) * 20_000  # 5 MB
 
 
-class Server(BaseHTTPRequestHandler):
+class Server(Quiet):
     """Gives CONTENT, by ranges too; cuts an answer off after `cut` bytes."""
 
     cut: int | None = None
@@ -243,7 +242,7 @@ class Server(BaseHTTPRequestHandler):
     content = CONTENT
     ranges: list[str] = []  # noqa: RUF012
 
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         text = self.headers.get("Range", "")
         type(self).ranges.append(text)
         start = int(text[6:-1]) if text and self.headers.get("If-Range") == self.etag else 0
@@ -257,19 +256,12 @@ class Server(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body if self.cut is None else body[: self.cut])
 
-    def log_message(self, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def server() -> Iterator[str]:
     Server.cut, Server.etag, Server.content, Server.ranges = None, '"one"', CONTENT, []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_address[1]}/models.zip"
-        running.shutdown()
-        thread.join()
+    with listening(Server) as address:
+        yield f"{address}/models.zip"
 
 
 def test_a_download_that_was_cut_off_goes_on(server: str, tmp_path: Path) -> None:
