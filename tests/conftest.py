@@ -1,6 +1,7 @@
 """Which tests run nightly, what every test may ask for, and how hypothesis looks for examples: always alike."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,3 +86,11 @@ def signs(monkeypatch: pytest.MonkeyPatch) -> None:
     from trex.mnist_models.datasets import DATASETS
 
     monkeypatch.setitem(DATASETS, "signs", SIGNS)
+
+
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts: a shell's `&`, and a pytest that has workers, have it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

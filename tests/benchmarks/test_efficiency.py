@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -37,14 +36,6 @@ def results(sizes: tuple[float, ...], *, hitting: int = 4, hits: int = 0, prior_
     )  # fmt: skip
 
 
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Ctrl-C interrupts the processes that are started, also where a shell's `&` has started the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_the_worst_summary_and_the_median_one() -> None:
     found = figures_of(results((99.0, 6.0, 33.0)), is_rival=False)
     assert (found["worst_effective"], found["median_effective"]) == (6.0, 33.0)
@@ -68,7 +59,7 @@ def test_chains_that_never_hit_have_no_effective_size() -> None:
 
 
 @pytest.mark.process
-def test_the_time_of_children_that_have_ended_counts_and_the_budget_interrupts(ctrl_c: None) -> None:
+def test_the_time_of_children_that_have_ended_counts_and_the_budget_interrupts(heeds_ctrl_c: None) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", BUSY.format(inner=FOR_A_WHILE)], stderr=subprocess.DEVNULL
     )
@@ -126,7 +117,7 @@ def test_what_a_record_has_is_not_searched_again(
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_search_ends_with_its_budget_goes_on_with_a_larger_one_and_is_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heeds_ctrl_c: None
 ) -> None:
     query = tmp_path / "query.toml"
     query.write_text(

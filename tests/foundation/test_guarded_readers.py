@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.bad_inputs.models import Grows
 from tests.running.command_line import trex
 from tests.running.runs import QUERY, read_query, run
 from trex.artifacts.archives import check_inflation, open_zip
@@ -191,13 +192,6 @@ def test_a_scene_of_100_000_objects_or_beyond_the_horizon_is_refused() -> None:
     far = Scene((SceneObject("cube", "small", "red", "rubber", 1e300, 0.0, 0.0),), Nuisances())
     with pytest.raises(InputError, match=r"-10000 to 10000"):
         scene_from_dict(scene_to_dict(far))
-
-
-class Grows:
-    """Unpickled, it is a bytearray of 64 GiB."""
-
-    def __reduce__(self) -> tuple[type[bytearray], tuple[int]]:
-        return bytearray, (64 << 30,)
 
 
 def test_a_checkpoint_that_grows_is_refused_before_it_is_loaded(tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def test_the_limit_is_refused_if_it_is_no_size(monkeypatch: pytest.MonkeyPatch) 
     refused(trex("render", "bank", "demo", "--scenes", 2, *FAKE), "TREX_BANK_MAX 'lots' is not a size")
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_keeps_all_and_says_how_to_go_on(
     stop: signal.Signals, place: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,13 +166,9 @@ def test_a_stop_keeps_all_and_says_how_to_go_on(
             signal.raise_signal(stop)
         return render(self, zs)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a pytest that has workers ignores it
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(FakeRenderer, "render", stopped)
-            result = trex("render", "bank", "query.toml", "--scenes", 50, *FAKE)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeRenderer, "render", stopped)
+        result = trex("render", "bank", "query.toml", "--scenes", 50, *FAKE)
     assert result.exit_code == 130
     assert "every scene that was rendered is kept, and the same command resumes" in result.stderr
     assert listed()[0]["scenes"] == 32

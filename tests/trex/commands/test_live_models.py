@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,14 +178,6 @@ def test_the_code_of_a_callable_is_told_from_other_code() -> None:
     assert code_hash(twice) == code_hash(same) != code_hash(other)
     assert code_hash(Scaled(0.1)) == code_hash(Scaled(0.9)) != ""
     assert code_hash(max) == ""  # not print, which Ray replaces
-
-
-@pytest.fixture
-def heeds_ctrl_c() -> Iterator[None]:
-    """A shell that starts the tests in the background has SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 class Impatient:

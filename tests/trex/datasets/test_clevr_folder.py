@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.bad_inputs.scenes import png
 from tests.running.command_line import refused, trex
 from tests.worlds.baseline_worlds import QUERY, Folder, pixels_with, scene_with, write_query
 from trex.datasets.clevr_folder import ClevrFolder
@@ -34,18 +34,6 @@ def data(tmp_path: Path) -> Folder:
 
 def opened(data: Folder, *splits: str) -> ClevrFolder:
     return ClevrFolder(data.path, splits, CLEVR)
-
-
-def png(width: int, height: int, body: bytes) -> bytes:
-    """A PNG of this size, whatever its body."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-        )
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -70,6 +70,7 @@ def test_a_killed_trex_work_goes_on_where_it_was(tmp_path: Path, whole: bytes) -
     assert farmed(tmp_path, entries) == [whole]
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, stop: signal.Signals) -> None:
     add(tmp_path, [CHAINS])
@@ -78,12 +79,8 @@ def test_a_stop_in_the_moment_of_the_claim_gives_the_lease_back(tmp_path: Path, 
         assert "priority" in line, "said of the claimed query, before its search begins"
         signal.raise_signal(stop)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a pytest that has workers ignores it
-    try:
-        with pytest.raises(typer.Exit), stoppable(list):
-            Farm(tmp_path / "runs", LocalPool(new_worker(tmp_path)), say, 30.0).run(until_empty=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(typer.Exit), stoppable(list):
+        Farm(tmp_path / "runs", LocalPool(new_worker(tmp_path)), say, 30.0).run(until_empty=True)
     assert queue.counts(tmp_path / "runs") == {"queued": 1}
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 
 from tests.running.command_line import trex
 from tests.running.farm_pools import SEARCHES, add, farmed, undisturbed
-from tests.running.farm_processes import below
 from trex.farm.work import Farm
 from trex.farm.workers.identity import differences, identity
 from trex.farm.workers.pool import Answered, Event, Inbox, IncompatibleVersion, Joined, Lost
@@ -100,14 +98,6 @@ class Noting(Inbox):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return undisturbed(tmp_path_factory.mktemp("whole"), [SEARCHES["chains"], SEARCHES["stops when found"]])
-
-
-@pytest.fixture
-def no_ray_left() -> Iterator[None]:
-    """Whatever happened, Ray's processes end with the test."""
-    yield
-    ray.shutdown()
-    assert not below(os.getpid(), "raylet")
 
 
 @pytest.mark.slow

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.running.farm_pools import add, farmed, undisturbed_text, work
-from tests.running.farm_processes import below
 from tests.running.runs import QUERY
 from tests.worlds import toy_disk
 from trex.farm.queue import queue
@@ -37,14 +34,6 @@ WORLDS = {
         f'answer = "far"\n[generator]\nname = "own_disk:disk"\n{MIDDLE}{LONGER}kernel = "nuts"\nwarmup = 28\n'
     ),
 }
-
-
-@pytest.fixture
-def no_ray_left() -> Iterator[None]:
-    """Whatever happened, Ray's processes end with the test."""
-    yield
-    ray.shutdown()
-    assert not below(os.getpid(), "raylet")
 
 
 @pytest.mark.slow
