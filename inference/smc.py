@@ -21,9 +21,9 @@ from typing import Generic
 
 import numpy as np
 
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
-from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
+from trex.inference.rng import RngState, load_rng, save_rng
 from trex.inference.statistics.importance import mean_weight, resample
 from trex.inference.tempering import Above, Closeness, top_temperature
 from trex.inference.types import Draw, Floats, State, Target, Z
@@ -48,13 +48,10 @@ class Particles(Generic[Z]):
     log_below: float = -math.inf  # log of what lies below the level in the mean relative weight
 
 
-def particles(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
-    """Prior draws as particles above no level."""
-    if len(draws) < 2:
-        raise InputError(f"{len(draws)} particles are too few; use at least 2, better 100")
-    rngs = tuple(save_rng(stream(seed, PARTICLE_STREAM, i)) for i in range(len(draws) + 1))
-    temperature = top_temperature([draw.state.log_probs for draw in draws])
-    return Particles(tuple(draw.state for draw in draws), rngs, temperature=temperature)
+def particles(states: Sequence[State[Z]], rng_states: Sequence[RngState]) -> Particles[Z]:
+    """Draws of the prior as particles above no level."""
+    temperature = top_temperature([state.log_probs for state in states])
+    return Particles(tuple(states), tuple(rng_states), temperature=temperature)
 
 
 def select(target: Target, now: Particles[Z], enough: float = ENOUGH) -> tuple[Particles[Z], tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.simulations.tiny_world import VALID, kernel, posterior, states
 from tests.simulations.toy import PixelClassifier
 from trex.foundation.errors import RunError
 from trex.inference.metropolis import Metropolis
+from trex.inference.rng import PARTICLE_STREAM, save_rng, stream
 from trex.inference.smc import ENOUGH, Particles, next_level, particles, select, step
 from trex.inference.statistics.importance import prior_draws
 from trex.inference.targets import high_confidence
@@ -40,8 +42,13 @@ def risen(
     return now
 
 
+def started(seed: int, draws: Sequence[Draw[Z]]) -> Particles[Z]:
+    rngs = [save_rng(stream(seed, PARTICLE_STREAM, i)) for i in range(len(draws) + 1)]
+    return particles([draw.state for draw in draws], rngs)
+
+
 def begun(seed: int, of: Metropolis[Z], n: int = 60) -> Particles[Z]:
-    return particles(seed, prior_draws(seed, range(n), of.prior, of.scorer, of.target))
+    return started(seed, prior_draws(seed, range(n), of.prior, of.scorer, of.target))
 
 
 def run(seed: int, of: Metropolis[tuple[int, int, int]] = OF) -> Particles[tuple[int, int, int]]:
@@ -98,7 +105,7 @@ def test_it_climbs_a_plateau_where_all_weights_are_equally_tiny() -> None:
     weights = np.array([draw.state.log_weight for draw in draws]) - of.target.log_peak
     assert np.mean(np.abs(weights + 200.0) < 0.1) > 0.9 and exact < 1e-3  # it is one
     for seed in range(16):
-        start = particles(seed, draws[60 * seed : 60 * (seed + 1)])
+        start = started(seed, draws[60 * seed : 60 * (seed + 1)])
         last = risen(of, start, 5)
         found.append(math.exp(last.log_mass))
         hits = [of.target.is_hit(state.log_probs) for state in last.states]
@@ -123,7 +130,7 @@ def test_a_level_that_drops_most_particles_counts_them_by_their_share() -> None:
     """Planted bug: as half of them, which is right unless many are equally close."""
     states = [scored(TARGET, [p, (1.0 - p) / 2.0, (1.0 - p) / 2.0]) for p in [0.8] * 7 + [0.95] * 3]
     draws = [Draw(replace(state, z=VALID[k]), index=k) for k, state in enumerate(states)]
-    now, _ = select(TARGET, particles(0, draws), enough=0.9)
+    now, _ = select(TARGET, started(0, draws), enough=0.9)
     assert now.log_above == pytest.approx(math.log(0.3))
     assert now.log_below == pytest.approx(math.log(0.7) + states[0].log_weight - TARGET.log_peak)
 

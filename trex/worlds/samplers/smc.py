@@ -19,9 +19,8 @@ from trex.foundation.json_fields import finite, mapping, whole
 from trex.inference.chains import Checkpoint
 from trex.inference.metropolis import Metropolis
 from trex.inference.rng import PARTICLE_STREAM, RngState, load_rng, save_rng, stream
-from trex.inference.smc import Particles, select, step
+from trex.inference.smc import Particles, particles, select, step
 from trex.inference.targets import GaussianTarget
-from trex.inference.tempering import top_temperature
 from trex.inference.types import Draw
 from trex.query.schema import SearchSection
 from trex.worlds.kernels import SamplerKind
@@ -81,9 +80,7 @@ class SmcSampler:
         first = load_rng(begin.rng_states[0])
         shared = stream(int(first.integers(2**63)), PARTICLE_STREAM)
         rngs = (save_rng(first), *begin.rng_states[1:], save_rng(shared))
-        temperature = top_temperature([state.log_probs for state in begin.states])
-        particles = Particles(begin.states, rngs, temperature=temperature)
-        return Progress(particles, tuple(range(len(begin.states))), 0, self.moves)
+        return Progress(particles(begin.states, rngs), tuple(range(len(begin.states))), 0, self.moves)
 
 
 def _resample(target: GaussianTarget, now: Progress) -> tuple[Progress, list[Draw[Latent]]]:
@@ -136,9 +133,9 @@ def _read(begin: Checkpoint[Latent]) -> Progress:
 def _parsed(begin: Checkpoint[Latent]) -> Progress:
     common = mapping(begin.rng_states[0]["smc"], "smc")
     rngs = [mapping(state["rng"], "rng") for state in (*begin.rng_states, common)]
-    particles = Particles(begin.states, tuple(rngs), **{name: _in(common, name) for name in NUMBERS})
+    kept = Particles(begin.states, tuple(rngs), **{name: _in(common, name) for name in NUMBERS})
     lines = tuple(whole(state["line"], "line") for state in begin.rng_states)
-    return Progress(particles, lines, whole(common["levels"], "levels"), whole(common["moved"], "moved"))
+    return Progress(kept, lines, whole(common["levels"], "levels"), whole(common["moved"], "moved"))
 
 
 def _out(value: float) -> float | None:
