@@ -157,9 +157,7 @@ def figures(family: Family, scenes: Sequence[Situation], asked: Sequence[Asked])
     failing = {k: scene for k, scene in enumerate(scenes) if scene.failures}
     in_set = {k: scene for k, scene in failing.items() if asked[k].in_set}
     wrong = shares(family, failing, scenes)
-    as_stated, of_kind = (
-        sum(int(counts(each, scene)[0, 0]) for scene in failing.values()) for each in (family, family.wider)
-    )
+    of_kind = sum(int(counts(family.wider, scene)[0, 0]) for scene in failing.values())
     return {
         "sentence": family.words,
         "established": family.is_established,
@@ -167,7 +165,7 @@ def figures(family: Family, scenes: Sequence[Situation], asked: Sequence[Asked])
         "inside": wrong[0].rounded(),
         "outside": wrong[1].rounded(),
         "holds": wrong[0].share.low > wrong[1].share.value,
-        "as": rounded(Proportion(as_stated, of_kind)),
+        "as": rounded(Proportion(wrong[0].fail, of_kind)),
         "in_set": {
             name: side.rounded()
             for name, side in zip(("inside", "outside"), shares(family, in_set, scenes), strict=True)

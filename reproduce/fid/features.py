@@ -85,14 +85,14 @@ class FidFeatures:
     batch: int
 
 
-def load_fid_features(spec: str, threads: int = 1) -> FidFeatures:
+def load_fid_features(spec: str) -> FidFeatures:
     """A classifier by name or path, as for `load_classifier`, or Inception's weights, a path that ends in .pth.
 
     InputError describes any fault in the name or the file.
     """
     if spec.endswith(INCEPTION_SUFFIX):
         return _inception(Path(spec))
-    return classifier_features(load_classifier(spec, threads))
+    return classifier_features(load_classifier(spec))
 
 
 def classifier_features(classifier: DigitClassifier) -> FidFeatures:

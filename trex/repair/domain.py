@@ -83,12 +83,12 @@ class Domain:
     prepare: Callable[..., Opened]  # (query, place, data, processes)
     grow: Callable[..., Work]  # (folder, loaded): writes mistakes
     cluster: Callable[..., Work]  # (folder, loaded): groups the mistakes
-    draw: Callable[..., None]  # (folder, loaded, place): the pictures to vote on, if people do
     judge: Callable[
         ..., tuple[Fields, Work]
     ]  # (folder, loaded, voters): what decides it besides the query, the step
     tune: Callable[..., Tuning]  # (folder, loaded)
     show: Callable[..., dict[str, object]]  # (folder, results): what the page has besides the common parts
+    draw: Callable[..., None] | None = None  # (folder, loaded, place): the pictures to vote on
     measure: Callable[..., None] | None = (
         None  # (folder, loaded, progress): a further step after the correction
     )

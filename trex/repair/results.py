@@ -23,8 +23,7 @@ from trex.repair.files import Flags, Found, Record
 FRESH, GROWN, CHOOSE = "fresh", "grown", "choose"  # of both domains
 REAL, TEST, VALIDATION, TRAINING = "real", "test", "validation", "training"  # of pictures
 DECIDING, ANSWERS, CHECKED = "deciding", "answers", "checked"  # of scenes
-FIRST_HALF, SECOND_HALF = "first half", "second half"
-HALVES = (FIRST_HALF, SECOND_HALF)  # of the test split, which the paper uses as validation and as test
+FIRST_HALF, SECOND_HALF = "first half", "second half"  # of the test split: the paper's validation and test
 SWEEP, BEFORE, ZERO = "sweep", "before", "lambda 0"
 LEAST_CLUSTERS = 6  # all of these move one way by chance in 1 of 32 cases, fewer in more than 5%
 PLAIN, RAW, SINGLE, ORDINARY = "plain", "raw", "single", "ordinary"

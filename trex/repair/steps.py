@@ -60,7 +60,9 @@ def draw(folder: Folder, loaded: object) -> Path:
     """The folder of the pictures to vote on, drawn if they are not there; of rendered scenes it is empty."""
     place = folder.begin("pictures")
     if place is not None:
-        domain_of(folder.query).draw(folder, loaded, place)
+        drawn = domain_of(folder.query).draw
+        if drawn is not None:
+            drawn(folder, loaded, place)
         folder.finish("pictures")
     return folder.require("pictures")
 

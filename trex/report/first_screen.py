@@ -15,6 +15,7 @@ from trex.families.pattern import predicate
 from trex.foundation.words import capitalized, counted, percent, quoted
 from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
+from trex.inference.targets.own import Scored
 from trex.report.proof import misread_parts, telling, tells_truth
 from trex.runs.manifest import Manifest
 from trex.scenes.conditions import Condition
@@ -122,8 +123,8 @@ def _sure(manifest: Manifest, results: Results, holds: Holds) -> str:
 
 def _meant(manifest: Manifest) -> str:
     """What the confidence in a target of the user's own is, in brackets."""
-    words = getattr(manifest.target.statistic, "confidence_words", "")
-    return f" ({words})" if words else ""
+    statistic = manifest.target.statistic
+    return f" ({statistic.confidence_words})" if isinstance(statistic, Scored) else ""
 
 
 def _averaged(found: Sequence[Hit], holds: Holds) -> str:

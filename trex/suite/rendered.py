@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +57,8 @@ def open_rendered(
     look: SuiteLook,
     device: str = "auto",
     processes: int | None = None,
-    cache: Path | None = None,
 ) -> Iterator[RenderedSuite]:
-    """The suite at a look that renders; pictures are kept in `cache`, by default the user's.
+    """The suite at a look that renders; pictures are kept in the user's cache.
 
     Nothing is rendered yet; no picture depends on the number of processes. InputError if a batch's scenes cannot be
     read, or if the device or a shape is not there.
@@ -68,7 +66,7 @@ def open_rendered(
     assert look.preset is not None, "the stored pictures are not rendered"
     scenes = {key: scene for batch in batches for key, scene in read_scenes(batch).items()}
     section = RenderSection(preset=look.preset, device=device)
-    folder = cache or pictures_folder()
+    folder = pictures_folder()
     check_free(folder)
     inner = open_renderer(section, _vocabulary(scenes.values()), processes)
     renderer = CachedRenderer(inner, folder)

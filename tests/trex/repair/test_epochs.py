@@ -18,7 +18,6 @@ from trex.repair.decoders.bench import Epochs, Set, bench_of
 from trex.repair.decoders.loaded import Loaded, answers, pictures_of, validation_rows
 from trex.repair.results import (
     FIRST_HALF,
-    HALVES,
     SECOND_HALF,
     SWEEP,
     TEST,
@@ -134,7 +133,7 @@ def test_halves_of_the_test_split_stand_in_a_second_row_of_data_published_by_hal
     path = labelled_folder(tmp_path / "r", toy())
     quick: dict[str, object] = {"correct": {"seeds": 1, "epochs": 1}}
     whole = corrected(path, toy(), **quick)
-    assert whole.before is not None and not set(HALVES) & set(whole.before.right)
+    assert whole.before is not None and not {FIRST_HALF, SECOND_HALF} & set(whole.before.right)
     assert HALVES_ROW not in [name for name, _ in whole.table()]
     loaded = replace(toy(), test=replace(toy().test, name="signs"))
     with toy_folder(path, toy(), toy_query(**quick)) as folder:

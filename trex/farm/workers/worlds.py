@@ -41,8 +41,8 @@ class IncompatibleWorker(RunError):
 class Worlds:
     """Open worlds by their manifest, the least recently used closed first; each has `processes` renderers."""
 
-    def __init__(self, processes: int | None, max_open: int = MAX_OPEN) -> None:
-        self._processes, self._max_open = processes, max_open
+    def __init__(self, processes: int | None) -> None:
+        self._processes = processes
         self._open: OrderedDict[str, OpenWorld] = OrderedDict()
         self._folders: dict[Path, RunFolder] = {}
 
@@ -89,7 +89,7 @@ class Worlds:
         if key in self._open and not is_current(self._open[key]):
             self._open.pop(key).close()
         if key not in self._open:
-            while len(self._open) >= self._max_open:
+            while len(self._open) >= MAX_OPEN:
                 self._open.popitem(last=False)[1].close()
             self._open[key] = replace(make_plan(query, query_dir), processes=self._processes).open()
         self._open.move_to_end(key)

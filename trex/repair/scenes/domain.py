@@ -39,10 +39,6 @@ def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes:
     return scene_sources(query), opened
 
 
-def draw(folder: Folder, loaded: SceneLoaded, place: Path) -> None:
-    """Nothing: nobody votes, and the step only takes its place in the order."""
-
-
 def show(folder: Folder, results: Mapping[Step, Found]) -> dict[str, object]:
     """Misread objects of components, and each scenario before and after."""
     labels, correct, distilled = results.get("label"), results.get("correct"), results.get("distill")
@@ -90,7 +86,6 @@ SCENES = Domain(
     prepare=prepare,
     grow=grow,
     cluster=cluster,
-    draw=draw,
     judge=judge,
     tune=tune,
     show=show,
