@@ -122,8 +122,8 @@ def known_parts(folder: RunFolder, found: Sequence[Hit]) -> tuple[int, int]:
     return len(traces.hits) + len(traces.others), len(failures) - failures.count(None)
 
 
-def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -> Results:
-    """Write the families of a run's hits from its traces and explanations; the results with them."""
+def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -> None:
+    """Write the families of a run's hits from its traces and explanations."""
     results = read_results(folder.manifest, records)
     traces, explanations = read_traces(folder), read_explanations(folder)
     if results.found and (traces.hits or explanations):
@@ -131,7 +131,6 @@ def describe(folder: RunFolder, records: Sequence[Record], progress: Progress) -
         made = _described(folder, records, results, traces, explanations)
         folder.write(FILE, CODEC.text(replace(made, parts=known_parts(folder, results.found))))
         progress("families", 1, 1)
-    return explained_results(folder, records)
 
 
 def _described(
