@@ -97,8 +97,8 @@ FILE = "sha256.json"  # the sums of files whose publisher gives none
 SUMS = Codec(dict[str, str], InputError)  # by the name of the file
 
 
-def check_recorded(folder: Path, name: str, sha256: str) -> bool:
-    """Record or check the sha256; return whether it is new, raise InputError if it differs from the recorded one."""
+def check_recorded(folder: Path, name: str, sha256: str) -> None:
+    """Record the sha256, or check it; InputError if it differs from the recorded one."""
     path = folder / FILE
     known = SUMS.read(path, "correct it, or delete it and the values are recorded again") or {}
     if known.get(name, sha256) != sha256:
@@ -107,9 +107,8 @@ def check_recorded(folder: Path, name: str, sha256: str) -> bool:
             f"find out which is right, and if it is the new one, take {name} out of {path}"
         )
     if name in known:
-        return False
+        return
     try:
         write_whole(path, SUMS.text(dict(sorted({**known, name: sha256}.items()))).encode())
     except RunError as error:
         raise RunError(f"{error}; no sha256 was recorded") from error
-    return True

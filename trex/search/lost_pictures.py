@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 BATCH = 8  # pictures rendered at once
 
 
-def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Record]) -> int:
-    """Render the missing and damaged pictures of a run's hits again; the number of those that are back.
+def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Record]) -> None:
+    """Render the missing and damaged pictures of a run's hits again; warns of those that are not back.
 
     A picture with another hash is not stored: what rendered it differs from what rendered the run.
     """
@@ -44,7 +44,6 @@ def restore_pictures(folder: RunFolder, world: OpenWorld, records: Sequence[Reco
             len(lost) - back,
             folder.path,
         )
-    return back
 
 
 def _is_back(folder: RunFolder, name: str, picture: Picture) -> bool:

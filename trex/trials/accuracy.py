@@ -118,12 +118,11 @@ def checks_folder() -> Path:
     return cache_root() / "gates"
 
 
-def store_check(check: AccuracyCheck) -> Path:
+def store_check(check: AccuracyCheck) -> None:
     """Write a measurement; it replaces one of the same weights on the same data."""
     path = checks_folder() / f"{short_hash(check.weights + check.data)}.json"
     make_folder(path.parent)
     write_atomic(path, CODEC.text(check).encode())
-    return path
 
 
 def read_checks() -> list[AccuracyCheck]:

@@ -107,7 +107,8 @@ def test_the_first_file_is_recorded_and_every_later_one_checked(cache: Path, tmp
 
 
 def test_recorded_sums_that_cannot_be_read_are_not_forgotten(tmp_path: Path) -> None:
-    assert check_recorded(tmp_path, "a", "1") and not check_recorded(tmp_path, "a", "1")
+    for _ in range(2):
+        check_recorded(tmp_path, "a", "1")
     for damaged in ("{", "[]", '{"a": 5}'):
         (tmp_path / FILE).write_text(damaged)
         with pytest.raises(InputError, match="correct it, or delete it"):

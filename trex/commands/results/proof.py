@@ -30,7 +30,7 @@ MODEL = "model.name"
 
 def prove_searches(
     folder: Folder, query: Path, overrides: Sequence[str], seeds: Sequence[int], progress: Progress
-) -> list[SearchProof]:
+) -> None:
     """Search with the model before and with the chosen model of each seed (all if none is given); resumed after a kill.
 
     The searches are runs below `proof/runs`. InputError for a seed that chose no model, if the query or an override
@@ -49,14 +49,11 @@ def prove_searches(
     make_folder(place)
     name = _named(query, overrides)
     before = _searched(_source(query, overrides, before_path), place / f"{name}-before", "before", progress)
-    found = []
     for seed in seeds or sorted(models):
         source, run = _source(query, overrides, models[seed]), place / f"{name}-seed-{seed}"
         after = _searched(source, run, f"seed-{seed}", progress)
         row = _row(key, query.stem, seed, before, after)
         write_record(folder.path / PROOF / f"{SEARCH}{name}-{seed}.json", row)
-        found.append(row)
-    return found
 
 
 def _source(query: Path, overrides: Sequence[str], weights: Path) -> QuerySource:

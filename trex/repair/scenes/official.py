@@ -24,7 +24,7 @@ from trex.worlds.asking import answers_to
 OPTIONS = QuestionOptions(phrased=True)  # the folder's own questions, and those phrased from its scenes
 
 
-def prove_official(folder: Folder, dataset: Path, progress: Progress) -> OfficialProof:
+def prove_official(folder: Folder, dataset: Path, progress: Progress) -> None:
     """Ask every model about every picture of a folder in CLEVR's layout, and store the comparison.
 
     InputError for a folder without answered questions; RunError if the correction is not finished.
@@ -44,7 +44,6 @@ def prove_official(folder: Folder, dataset: Path, progress: Progress) -> Officia
     )
     make_folder(folder.path / PROOF)
     write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(data_set)}.json", found)
-    return found
 
 
 def _digest(folder: AskedFolder) -> str:
