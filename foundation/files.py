@@ -351,11 +351,18 @@ def is_text(name: str) -> bool:
 
 
 def path_of(given: object, what: str) -> Path:
-    """The path that a caller in Python gives; InputError, with `what` to give instead, if it is none."""
+    """The absolute path that a caller in Python gives; InputError, with `what` to give instead, if it is none."""
     path = fspath(given) if isinstance(given, PathLike) else given
     if not isinstance(path, str) or not path:
         raise InputError(f"{short(given)} is no path; give {what}")
-    return from_home(Path(path))
+    return from_home(Path(path)).absolute()
+
+
+def from_here(path: Path) -> Path:
+    """The path as seen from the current folder, if it lies below it."""
+    with suppress(ValueError, OSError):
+        return path.relative_to(Path.cwd())
+    return path
 
 
 def from_home(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex.auditing.audit import Audit, audit, begun_only
@@ -32,6 +32,7 @@ from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question
 from trex.families.symptom import SYMPTOMS
 from trex.foundation.errors import InputError, unknown
+from trex.foundation.files import from_here
 from trex.foundation.junit import check_junit, write_junit
 from trex.foundation.progress import Progress
 from trex.pages.notebook_html import block_html
@@ -77,6 +78,12 @@ class AuditResult:
         """The folder with the page, all answers and the pictures."""
         return self.done.folder
 
+    def placed(self) -> AuditResult:
+        """The same with absolute paths."""
+        both = self.beside_page and self.beside_page.absolute()
+        done = replace(self.done, folder=self.path.absolute())
+        return replace(self, done=done, page=self.page.absolute(), beside_page=both)
+
     @property
     def headline(self) -> str:
         """What was found, in up to three sentences."""
@@ -98,7 +105,7 @@ class AuditResult:
         return self.done.looked_for
 
     def __repr__(self) -> str:
-        return f"<Audit {self.path}: {self.headline} Print it for all>"
+        return f"<Audit {from_here(self.path)}: {self.headline} Print it for all>"
 
     def _repr_html_(self) -> str:
         """The headline, the families with their rates, and what was not found, for notebooks."""

@@ -21,4 +21,4 @@ def audit(options: AuditOptions, session: Session) -> AuditResult:
     return perform(options, session.display.show, session.begin)
 
 
-VERB = Verb(AuditOptions, audit, kept="every answer is kept")
+VERB = Verb(AuditOptions, audit, kept="every answer is kept", result=lambda audited, _: audited.placed())

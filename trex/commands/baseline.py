@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trex.commands.verb import Session, Verb
+from trex.foundation.files import from_here
 from trex.foundation.options import Option
 from trex.query.shipped import query_path
 from trex.query.verb_options import QueryChanges
@@ -56,7 +57,7 @@ class CountedQueries:
 
     def __repr__(self) -> str:
         rates = "; ".join(f"{each.query}: hits {each.hits.figure}" for each in self.baselines)
-        return f"<Baseline {self.path}: {rates}; print it for all>"
+        return f"<Baseline {from_here(self.path)}: {rates}; print it for all>"
 
     def document(self) -> object:
         from trex.trials.baseline.files import FILE, summary_json
@@ -105,4 +106,5 @@ VERB = Verb(
     baseline,
     kept="every picture that was rendered is kept",
     notes=lambda counted: counted.notes(),
+    result=lambda counted, _: CountedQueries(replace(counted.done, folder=counted.path.absolute())),
 )

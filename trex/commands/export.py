@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,4 +62,9 @@ def export(options: ExportOptions, session: Session) -> Exported:
     return Exported(done, options.format)
 
 
-VERB = Verb(ExportOptions, export, kept="nothing was written", result=lambda exported, _: exported.done)
+VERB = Verb(
+    ExportOptions,
+    export,
+    kept="nothing was written",
+    result=lambda each, _: replace(each.done, out=each.done.out.absolute()),
+)

@@ -139,7 +139,13 @@ def _shown_again(begun: Begun, session: Session) -> Repair:
     """The repair for Python, each of whose steps has a display of its own, or none."""
     from trex.commands.results.repair import display_of
 
-    return replace(begun.repair, shown=display_of(not session.display.is_quiet))
+    repair = begun.repair
+    return replace(
+        repair,
+        path=repair.path.absolute(),
+        data=repair.data and repair.data.absolute(),
+        shown=display_of(not session.display.is_quiet),
+    )
 
 
 BEGIN = Verb(IdentifyOptions, repair, KEPT, result=_shown_again)

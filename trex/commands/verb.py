@@ -155,7 +155,8 @@ class Verb(Generic[O, R]):
             except KeyboardInterrupt:
                 resume = f'trex.open_run("{session.folder}"{", model=model" if model else ""}).resume()'
                 kept = f"{self.kept}, and the same call resumes" if self.kept else ""
-                raise Stopped(session.folder, kept or f"every draw is kept. Resume: {resume}") from None
+                place = session.folder and session.folder.absolute()
+                raise Stopped(place, kept or f"every draw is kept. Resume: {resume}") from None
             self.after(options, done)
             return self.result(done, session)
 

@@ -43,11 +43,13 @@ COMMAND = (
 def made(slow: None, tmp_path_factory: pytest.TempPathFactory) -> package.AuditResult:
     """An audit of a model that counts brown from Python, with confirmed families."""
     folder = tmp_path_factory.mktemp("audit")
-    found = package.audit(
-        NAMED, preset="fake", confirm_preset="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3,
-        probed=1, bank=folder / "bank", out=folder / "audit", junit=folder / "audit.xml", progress=False,
-    )  # fmt: skip
-    assert found.families
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        found = package.audit(
+            NAMED, preset="fake", confirm_preset="fake", world=WORLD, scenes=40, held_out=40, questions=12, tested=3,
+            probed=1, bank="bank", out="audit", junit="audit.xml", progress=False,
+        )  # fmt: skip
+    assert found.families and (found.path, found.page.parent) == (folder / "audit", folder / "audit")
     return found
 
 

@@ -157,7 +157,7 @@ def test_the_cells_run_on_the_fake_world(tmp_path: Path, monkeypatch: pytest.Mon
     assert isinstance(run, trex.Run) and isinstance(own, trex.Run)
     assert run.is_finished and own.is_finished
     assert len(run.records) == 8 + 2 * 4 or run.hits
-    assert run.path == Path("runs/tutorial") and (run.path / "report.html").is_file()
+    assert run.path == tmp_path / "runs/tutorial" and (run.path / "report.html").is_file()
     assert own.query.model.name == "live:__main__.CountReds"
 
 

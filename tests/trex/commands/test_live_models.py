@@ -194,13 +194,14 @@ class Impatient:
 
 
 @pytest.mark.usefixtures("heeds_ctrl_c")
-def test_ctrl_c_keeps_every_draw_and_says_where(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_every_draw_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     whole = find(tmp_path / "whole", Impatient(-1))
     model = Impatient(stop_at=25)
     with pytest.raises(
         trex.Stopped, match=r"kept. Resume: trex\.open_run\(.*run\", model=model\)\.resume"
     ) as caught:
-        find(tmp_path / "run", model)
+        find(Path("run"), model)
     assert isinstance(caught.value, KeyboardInterrupt) and caught.value.path == tmp_path / "run"
     run = trex.open_run(tmp_path / "run")
     n = len(run.records)

@@ -6,6 +6,7 @@ import inspect
 import json
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -142,6 +143,27 @@ def test_a_suite_keeps_failures_and_asks_another_model(found: trex.Run, tmp_path
     assert (again.new, again.known) == (0, len(wrong))
     done = suite.run("fake", progress=False)
     assert len(done.results) == len(wrong) and len(repr(done)) < 300
+
+
+def test_what_is_opened_or_made_is_found_after_a_change_of_folder(
+    found: trex.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: after `os.chdir` a run was "not a run folder", and a suite was begun in another place."""
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copytree(found.path, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    opened, suite = trex.open_run("run"), trex.suite("suite")
+    made = trex.find(out="made", progress=False, **{**ASKED, "steps": 0})
+    counted = trex.baseline("made/query.toml", rendered=2, out="counted", progress=False)
+    exported = made.export(out="exported", progress=False)
+    assert repr(trex.Run(Path("run"))).startswith("<Run run: ")
+    assert repr(opened).startswith("<Run run: ") and repr(counted).startswith("<Baseline counted: ")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert opened.hits == found.hits and opened.hits[0].picture and opened.report().is_file()
+    assert (made.manifest.query, opened.path) == (trex.open_run(made).query, tmp_path / "run")
+    assert counted.path == tmp_path / "counted" and exported == tmp_path / "exported"
+    suite.add(opened, progress=False)
+    assert (tmp_path / "suite").is_dir() and not list(Path().iterdir())
 
 
 def test_keywords_are_the_query_that_a_file_would_be(found: trex.Run, tmp_path: Path) -> None:
@@ -472,7 +494,7 @@ def test_without_a_name_two_runs_of_one_second_have_two_folders(
     monkeypatch.chdir(tmp_path)
     seeds: list[dict[str, Any]] = [{**ASKED, "seed": seed, "steps": 0} for seed in range(3)]
     paths = {trex.find(progress=False, **keywords).path for keywords in seeds}
-    assert len(paths) == 3 and {path.parent for path in paths} == {Path("runs")}
+    assert len(paths) == 3 and {path.parent for path in paths} == {tmp_path / "runs"}
 
 
 def test_a_card_of_a_shape_is_found_from_the_current_folder(

@@ -182,3 +182,17 @@ def test_a_repair_prints_what_it_shows(tmp_path: Path, query: Path) -> None:
     (tmp_path / "r" / "identify").rename(tmp_path / "elsewhere")
     assert "run: trex repair identify" in str(repair), "as a stop in the first step leaves it"
     assert repr(repair) == f"<Repair {tmp_path / 'r'}>"
+
+
+def test_a_repair_is_found_after_a_change_of_folder(
+    tmp_path: Path, query: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: after `os.chdir` the folder held no repair, and the data were missing."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    made = trex.repair("small.toml", out="r", data=".", progress=False)
+    opened = trex.open_repair("r", data=".", progress=False)
+    assert repr(opened) == repr(made) == "<Repair r: finished identify; print it for all>"
+    monkeypatch.chdir("elsewhere")
+    for repair in (made, opened):
+        assert repair.path == tmp_path / "r" and repair.distill().components

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from trex.commands.verb import with_options
 from trex.foundation.errors import InputError, TrexError
-from trex.foundation.files import path_of, read_text
+from trex.foundation.files import from_here, path_of, read_text
 from trex.foundation.progress import Progress
 from trex.labelling.polls import read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
@@ -67,8 +67,8 @@ class Repair:
         try:
             finished = ", ".join(self.results.found)
         except TrexError:  # every other use says why
-            return f"<Repair {self.path}>"
-        return f"<Repair {self.path}: finished {finished}; print it for all>"
+            return f"<Repair {from_here(self.path)}>"
+        return f"<Repair {from_here(self.path)}: finished {finished}; print it for all>"
 
     @property
     def query(self) -> DecoderQuery | SceneQuery:

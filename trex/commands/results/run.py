@@ -26,7 +26,7 @@ from trex.finding.conclude import Outcome, renew_report
 from trex.finding.source import model_argument, named_objects
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.extensions import LIVE, give
-from trex.foundation.files import path_of
+from trex.foundation.files import from_here, path_of
 from trex.foundation.words import counted
 from trex.inference.statistics.proportion import Proportion
 from trex.pages.display import display_if, shown_in_notebook
@@ -322,10 +322,10 @@ class Run:
         try:
             facts, state = self.manifest.facts, "finished" if self.is_finished else "not finished"
         except TrexError:  # the folder has moved or is damaged: every other use says so
-            return f"<Run {self.path}>"
+            return f"<Run {from_here(self.path)}>"
         if "results" in vars(self):
             state = f"{state}, {self.ending}, {counted(len(self.results.found), 'distinct hit')}"
-        return f"<Run {self.path}: {facts.question!r}, model {self.model_shown}, {state}>"
+        return f"<Run {from_here(self.path)}: {facts.question!r}, model {self.model_shown}, {state}>"
 
     def _repr_html_(self) -> str:
         """Headline, rate and the first hits, for notebooks."""
@@ -334,7 +334,7 @@ class Run:
         try:
             results = self.results
         except RunError as error:
-            return block_html(f"{facts.question}{state}", [str(error)], [], str(self.path))
+            return block_html(f"{facts.question}{state}", [str(error)], [], str(from_here(self.path)))
         with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
             traces, explained = read_traces(folder), read_explanations(folder)
         first = first_screen(self.manifest, results, self.path, self.holds, traces, explained)
@@ -349,7 +349,7 @@ class Run:
             f"{facts.question} Model: {self.model_shown}",
             sentences,
             cards,
-            f"{more}{self.path}",
+            f"{more}{from_here(self.path)}",
         )
 
     @property
@@ -414,7 +414,7 @@ def _drawn(prior: ScenePrior, rng: np.random.Generator) -> Facts:
 
 
 def _as_run(done: Outcome, session: Session) -> Run:
-    run = Run(done.folder, session.model, done.manifest.world, done.verdicts)
+    run = Run(done.folder.absolute(), session.model, done.manifest.world, done.verdicts)
     vars(run)["results"] = done.results  # they are known already
     return run
 
