@@ -24,7 +24,9 @@ from trex.foundation.json_fields import short
 MIB = 1 << 20
 TEXT_LIMIT = 16 * MIB  # queries, cards, manifests, plans: files that a person could write
 DATA_LIMIT = 4096 * MIB  # weights, data sets, logs of draws
-HTML, XML = b"<!doctype html", b"<?xml"  # how pages and JUnit files begin, in lower case
+# How our pages and JUnit files begin, in lower case.
+HTML = b'<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="bayes-trex">'
+XML = b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>\n  <testsuite name=\"trex "
 
 
 class DiskFullError(RunError):
@@ -228,7 +230,7 @@ def _runs(number: str) -> bool:
 def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -> None:
     """InputError unless this command may write a file here: a new one, or in place of one that begins as its own do.
 
-    So no slip replaces the draws of a run by a page. Cheap: call it before the work.
+    So no slip replaces the draws of a run, or another program's page, by a page. Cheap: call it before the work.
     """
     folder = path.absolute().parent
     if not path.name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -239,7 +241,7 @@ def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -
         raise InputError(f"{option} {shown(path)} is a link or no regular file; name a file")
     if path.exists():
         with path.open("rb") as file:
-            head = file.read(64)
+            head = file.read(128)
         if head and not head.lstrip().lower().startswith(begins):
             raise InputError(f"{option} {shown(path)} holds something else; delete it, or name another file")
 

@@ -104,20 +104,29 @@ def test_the_junit_file_of_every_verdict_is_valid(command: str, searched: Path, 
     ("name", "words"),
     [
         ("draws.jsonl", "holds something else"), ("run.json", "holds something else"), ("pipe", "no regular file"),
+        ("theirs", "holds something else"),
         ("link", "is a link"), (".", "name a file"), ("no/page.html", "existing, writable folder"),
     ],
 )  # fmt: skip
 def test_a_page_and_a_junit_file_replace_nothing_else(
     name: str, words: str, searched: Path, tmp_path: Path
 ) -> None:
-    """Planted bug: `--out RUN/draws.jsonl` wrote the page over the draws."""
+    """Planted bugs: `--out RUN/draws.jsonl` wrote the page over the draws, `--out notes.html` over another's page."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     place = (searched if name.endswith(("jsonl", "json")) else tmp_path) / name
     before = (searched / "draws.jsonl").read_bytes(), (searched / "run.json").read_bytes()
-    refused(trex("report", searched, "--out", place), words)
-    refused(trex("report", searched, "--format", "netcdf", "--out", place), words)
-    refused(trex("report", searched, "--fail-if", "found", "--junit", place), words)
+    theirs = {
+        "html": '<!doctype html>\n<html lang="en">',
+        "netcdf": "CSV",
+        "xml": '<?xml version="1.0"?><testsuites>',
+    }
+    for kind, options in (
+        ("html", ["--out"]), ("netcdf", ["--format", "netcdf", "--out"]), ("xml", ["--fail-if", "found", "--junit"]),
+    ):  # fmt: skip
+        if name == "theirs":
+            place.write_text(theirs[kind])
+        refused(trex("report", searched, *options, place), words)
     refused(trex("report", searched, "--out", ""), "name a file")
     assert ((searched / "draws.jsonl").read_bytes(), (searched / "run.json").read_bytes()) == before
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "link").is_symlink()

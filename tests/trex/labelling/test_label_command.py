@@ -109,6 +109,10 @@ def test_a_page_is_exported(folder: Path, tmp_path: Path) -> None:
         page.read_text().count("data:image/png") == 23
         and f"trex repair label {folder} --votes FILE.csv" in text
     )
+    assert trex_done("label", folder, "--export", page).stdout == text, "its own page is replaced"
+    page.write_text(theirs := '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
+    refused(trex("label", folder, "--export", page), "page.html holds something else; delete it")
+    assert page.read_text() == theirs
 
 
 @pytest.mark.parametrize(
