@@ -226,6 +226,17 @@ def read_pixels(path: Path, images: Path, tally: Tally | None = None) -> NDArray
     return pixels
 
 
+def readable_pixels(
+    path: Path, images: Path, tally: Tally, on_problem: OnProblem
+) -> NDArray[np.uint8] | None:
+    """As `read_pixels`; None for a picture that cannot be used, which goes to `on_problem`."""
+    try:
+        return read_pixels(path, images, tally)
+    except InputError as error:
+        on_problem(f"{IMAGES}/{path.relative_to(images).as_posix()}", str(error))
+        return None
+
+
 def split_of(name: str) -> str:
     """The folder of a picture's name, "" for pictures that lie in images/ itself."""
     return name.rpartition("/")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, read_pixels, split_of
+from trex.datasets.clevr_files import IMAGES, SCENES, ClevrEntry, open_files, readable_pixels, split_of
 from trex.datasets.examples import Example, Problem, Tally
 from trex.foundation.errors import InputError
 from trex.foundation.words import counted
@@ -57,12 +57,10 @@ class ClevrFolder:
         return (*self._problems, *self._tally.problems)
 
     def __iter__(self) -> Iterator[Example]:
-        self._tally = Tally()
+        self._tally, images = Tally(), self._files.images
         for name in self._files.pictures:
-            try:
-                pixels = read_pixels(self._files.images / name, self._files.images, self._tally)
-            except InputError as error:
-                self._add_problem(f"{IMAGES}/{name}", str(error))
+            pixels = readable_pixels(images / name, images, self._tally, self._add_problem)
+            if pixels is None:
                 continue
             yield Example(
                 name,

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from trex.datasets.clevr_files import QUESTIONS, SCENES, ClevrFiles, open_files, planned, split_of
+import numpy as np
+from numpy.typing import NDArray
+
+from trex.datasets.clevr_files import (
+    QUESTIONS,
+    SCENES,
+    ClevrFiles,
+    open_files,
+    planned,
+    readable_pixels,
+    split_of,
+)
 from trex.datasets.examples import Remark, Tally
 from trex.datasets.official_scenes import AskedQuestion, phrase_questions
 from trex.foundation.errors import InputError
@@ -46,6 +57,7 @@ ENGLISH = Remark(
     "question has no complete program and was read as English",
     "questions have no complete program and were read as English",
 )
+UNUSABLE = Remark("picture cannot be used and is left out", "pictures cannot be used and are left out")
 SKIPPED = (UNANSWERED, ODD, NO_PICTURE, UNREAD)
 CODES = {"1": "yes", "0": "no", "y": "yes", "n": "no", "t": "yes", "f": "no"}  # where yes or no is asked for
 
@@ -84,6 +96,20 @@ class AskedFolder:
     pictures: tuple[AskedPicture, ...]
     skipped: int
     notes: tuple[str, ...] = ()
+
+    def read(self, tally: Tally) -> Iterator[tuple[AskedPicture, NDArray[np.uint8]]]:
+        """Each picture with its pixels (H, W, 3); `tally` has those that cannot be used. InputError if none can."""
+        left_out: list[str] = []
+        for picture in self.pictures:
+            pixels = readable_pixels(
+                picture.path, picture.images, tally, lambda _, what: left_out.append(what)
+            )
+            if pixels is not None:
+                yield picture, pixels
+        for what in left_out:
+            tally.add(UNUSABLE, what)
+        if len(left_out) == len(self.pictures):
+            raise InputError(f"no picture of {self.name} can be used; the first: {left_out[0]}")
 
 
 def read_folder(folder: Path, options: QuestionOptions) -> AskedFolder:

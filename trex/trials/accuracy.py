@@ -47,8 +47,8 @@ class AccuracyCheck:
 
     `official` covers CLEVR's own questions, "all" first; `others` covers questions from elsewhere, which are never
     compared. `unread` questions contain a word outside the model's vocabulary, and count as wrong; `skipped` ones
-    have no answer, no readable program or no picture here, as `notes` tell. `published` is None if there is nothing to
-    compare with.
+    have no answer, no readable program or no usable picture here, as `notes` tell. `published` is None if there is
+    nothing to compare with.
     """
 
     model: str

@@ -17,7 +17,6 @@ from trex.clevr_models.interface.labels import bound_to
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.evaluate import question_type
 from trex.clevr_models.published import PUBLISHED, Published
-from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import OFFICIAL, AskedFolder, AskedPicture, QuestionOptions, read_folder
 from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion
@@ -97,8 +96,7 @@ def _answer(
     rows: list[Row] = []
     with Lines(path, CODEC) as log:
         known = {answered.key: answered for answered in log.values}
-        for picture in folder.pictures:
-            pixels = read_pixels(picture.path, picture.images, tally)
+        for picture, pixels in folder.read(tally):
             key = _key(picture, pixels)
             if key not in known:
                 known[key] = LoggedAnswers(key, ask(model, pixels, picture.questions))
@@ -158,7 +156,9 @@ def _checked(
         official=by_source.pop(OFFICIAL, {}),
         others=by_source,
         unread=sum(answer == UNREAD for _, answered in rows for answer in answered.answers),
-        skipped=folder.skipped,
+        skipped=folder.skipped
+        + sum(len(picture.questions) for picture in folder.pictures)
+        - sum(len(picture.questions) for picture, _ in rows),
         published=known.accuracy if known else None,
         source=known.source if known else "",
         note=known.note if known else "",

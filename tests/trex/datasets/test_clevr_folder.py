@@ -227,7 +227,7 @@ def test_bad_questions_are_refused_before_anything_is_looked_at(
     def read(*_: object) -> None:
         raise AssertionError("a picture was read")
 
-    monkeypatch.setattr("trex.datasets.clevr_folder.read_pixels", read)
+    monkeypatch.setattr("trex.datasets.clevr_files.read_pixels", read)
     query = write_query(tmp_path)
     refused(trex("baseline", query), "--dataset DIR", "--rendered N")
     refused(trex("baseline", query, "--dataset", data.path, "--rendered", 3), "either --dataset")

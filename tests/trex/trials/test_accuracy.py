@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.running.runs import run
 from trex.clevr_models.fake import ColorArea, fake
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.published import PUBLISHED
+from trex.datasets import clevr_files
 from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import QuestionOptions, read_folder
 from trex.foundation.errors import InputError, RunError
@@ -126,9 +128,24 @@ def test_planted_colors_in_the_wrong_order_fail_the_check(
     data = folder(tmp_path / "data")
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == PASSED
     monkeypatch.setattr(
-        verifying, "read_pixels", lambda *given: np.ascontiguousarray(read_pixels(*given)[:, :, ::-1])
+        clevr_files, "read_pixels", lambda *given: np.ascontiguousarray(read_pixels(*given)[:, :, ::-1])
     )
     assert measured("--dataset", data, "--published", 0.95)["outcome"] == FAILED
+
+
+def test_pictures_that_cannot_be_used_are_left_out_and_told(tmp_path: Path) -> None:
+    """Planted bug: the first of them ended the measurement, where `trex baseline` told it and went on."""
+    data = folder(tmp_path / "data", pictures=12)
+    first, second, *others = sorted((data / "images/val").glob("*.png"))
+    first.write_bytes(b"")
+    second.write_bytes(second.read_bytes()[:-40])
+    found = measured("--dataset", data, "--published", 0.95)
+    (note,) = cast(list[str], found["notes"])
+    assert note.startswith("2 pictures cannot be used and are left out; the first: ") and str(first) in note
+    assert cast(dict[str, Any], found["official"])["all"]["pictures"] == 10 and found["skipped"] == 8
+    for path in others:
+        path.write_bytes(b"")
+    refused(verify("fake", "--dataset", data), "no picture of data can be used; the first: ", first.name)
 
 
 def test_few_questions_decide_nothing(tmp_path: Path) -> None:

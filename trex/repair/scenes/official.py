@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from trex.clevr_models.percept.model import Percept, PerceptModel, load_percept
-from trex.datasets.clevr_files import read_pixels
 from trex.datasets.clevr_questions import AskedFolder, QuestionOptions, read_folder
 from trex.datasets.examples import Tally
 from trex.foundation.files import make_folder
@@ -36,12 +35,10 @@ def prove_official(folder: Folder, dataset: Path, progress: Progress) -> None:
     rows: list[Compared] = []
     for done, (seed, path) in enumerate(models.items()):
         progress("models asked about official pictures", done, len(models))
-        rows.append(official_row(seed, _right(load_percept(path).percept, data_set, None), before))
+        rows.append(official_row(seed, _right(load_percept(path).percept, data_set, Tally()), before))
     progress("models asked about official pictures", len(models), len(models))
     notes = (*data_set.notes, *tally.sentences)
-    found = OfficialProof(
-        corrected=key, dataset=data_set.name, pictures=len(data_set.pictures), rows=rows, notes=notes
-    )
+    found = OfficialProof(corrected=key, dataset=data_set.name, pictures=len(before), rows=rows, notes=notes)
     make_folder(folder.path / PROOF)
     write_record(folder.path / PROOF / f"{OFFICIAL}{_digest(data_set)}.json", found)
 
@@ -77,11 +74,11 @@ def official_row(seed: int, after: list[Flags], before: list[Flags]) -> Compared
     return compared(seed, BEFORE, TEST, flags, clusters)
 
 
-def _right(percept: Percept, folder: AskedFolder, tally: Tally | None) -> list[Flags]:
+def _right(percept: Percept, folder: AskedFolder, tally: Tally) -> list[Flags]:
     """Of each picture's questions, which the model answers rightly."""
     model, found = PerceptModel(percept), []
-    for picture in folder.pictures:
-        answers = answers_to(model, read_pixels(picture.path, picture.images, tally), picture.questions)
+    for picture, pixels in folder.read(tally):
+        answers = answers_to(model, pixels, picture.questions)
         right = [is_same(answer, q.answer) for answer, q in zip(answers, picture.questions, strict=True)]
         found.append(np.array(right, np.bool_))
     return found

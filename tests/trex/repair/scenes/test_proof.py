@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.running.command_line import refused, trex
 from tests.trex.repair.scenes.planted import SMALL, opened, query
 from tests.trex.repair.test_claims import result
 from tests.worlds.repair_toy import tree
+from trex.clevr_models.percept.model import Percept
 from trex.datasets.clevr_questions import AskedFolder, AskedPicture
+from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion
+from trex.repair.scenes import official as officially
 from trex.repair.scenes.official import _digest, official_row
 from trex.repair.scenes.proof import OfficialProof, Proof, Searched, SearchProof, read_proof
 
@@ -113,6 +118,21 @@ def test_a_correction_is_claimed_only_if_its_proof_does_not_speak_against_it() -
         assert words.startswith("Not claimed to be repaired")
     assert Proof((official(2),), (row(),)).holds
     assert "Not measured: a new search" in Proof((official(2),), ()).sentences[-1]
+
+
+def test_official_pictures_that_cannot_be_used_are_left_out_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: the first of them ended `trex repair prove`."""
+    asked = (AskedQuestion("1", "CLEVR", "Why?", (), "1"),)
+    pictures = tuple(AskedPicture(name, "", tmp_path / name, asked) for name in ("1.png", "2.png"))
+    (tmp_path / "1.png").write_bytes(b"")
+    Image.new("RGB", (120, 80)).save(tmp_path / "2.png")
+    monkeypatch.setattr(officially, "PerceptModel", lambda percept: percept)
+    monkeypatch.setattr(officially, "answers_to", lambda model, pixels, questions: ("1",))
+    tally = Tally()
+    (right,) = officially._right(cast(Percept, None), AskedFolder("CLEVR", pictures, 0), tally)
+    assert right.tolist() == [True] and "1 picture cannot be used and is left out" in tally.sentences[0]
 
 
 def test_a_second_data_set_does_not_replace_what_the_first_shows(tmp_path: Path) -> None:
