@@ -1,4 +1,4 @@
-"""Reads foreign pictures: only PNG, with bounds on bytes and pixels checked before decoding.
+"""Reads foreign pictures: PNG, and JPEG in data sets, with bounds on bytes and pixels checked before decoding.
 
 `Picture.losses` says what eight bits a channel without transparency could not hold; a picture whose meaning depends
 on what cannot be kept is refused.
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FILE_LIMIT = 64 * MIB
 MAX_PIXELS = 4096 * 4096  # a small file can decode to many more
+MAX_SCANS = 100  # of a JPEG: each is decoded over all its pixels, and a few bytes are one
+SCAN = b"\xff\xda"
 BIT_DEPTH = 24  # where a PNG says how many bits a channel has (https://www.w3.org/TR/png-3/#11IHDR)
 ORIENTATION = 0x0112  # EXIF's tag; 1 is upright
 DEEP = "16 bits a channel, read at 8"
@@ -54,8 +56,9 @@ def read_png(path: Path) -> NDArray[np.uint8]:
 
 
 def read_picture(path: Path, inside: Path) -> Picture:
-    """A PNG file (H, W, 3) below a folder, reached by no link in it, with its losses; InputError for any other."""
-    return decode_picture(read_bytes(path, limit=FILE_LIMIT, inside=inside), shown(path))
+    """A PNG or JPEG (H, W, 3) below a folder, reached by no link in it, with its losses; InputError for any other."""
+    data = read_bytes(path, limit=FILE_LIMIT, inside=inside)
+    return decode_picture(data, shown(path), formats=("PNG", "JPEG"))
 
 
 def decode_png(
@@ -77,30 +80,43 @@ def decode_picture(
     mode: str = "RGB",
     max_pixels: int = MAX_PIXELS,
     error: type[TrexError] = InputError,
+    formats: tuple[str, ...] = ("PNG",),
 ) -> Picture:
     """As `decode_png`, with what eight bits a channel could not hold."""
     from PIL import Image, UnidentifiedImageError
 
+    kinds = " or ".join(formats)
     try:
-        with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
+        with Image.open(io.BytesIO(data), formats=formats) as image:
             width, height = image.size
             if width * height > max_pixels:
                 raise error(
                     f"{where} has {width}x{height} pixels, more than the limit of {max_pixels:,}; make it smaller"
                 )
+            is_png = image.format == "PNG"
+            if not is_png:
+                _check_jpeg(image, data, where, error)
             pixels = _converted(image, mode)
             _check_upright(image, where, error)
-            return Picture(pixels, _losses(image, data[BIT_DEPTH]))
+            return Picture(pixels, _losses(image, data[BIT_DEPTH] if is_png else 8))
     except TrexError:  # some are a ValueError
         raise
     except UnidentifiedImageError as problem:
-        raise error(f"{where} is not a readable PNG{_instead(data)}") from problem
-    except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error) as problem:
+        raise error(f"{where} is not a readable {kinds}{_instead(data, kinds)}") from problem
+    except (OSError, ValueError, SyntaxError, EOFError, KeyError, struct.error, zlib.error) as problem:
         raise error(
-            f"{where} is not a readable PNG ({type(problem).__name__}: {problem}); get it again"
+            f"{where} is not a readable {kinds} ({type(problem).__name__}: {problem}); get it again"
         ) from problem
     except Image.DecompressionBombError as problem:
-        raise error(f"{where} is not a readable PNG ({problem}); make it smaller") from problem
+        raise error(f"{where} is not a readable {kinds} ({problem}); make it smaller") from problem
+
+
+def _check_jpeg(image: PilImage, data: bytes, where: str, error: type[TrexError]) -> None:
+    """Raise `error` for a JPEG in print colors, which have no one meaning on a screen, or of very many scans."""
+    if image.mode not in ("L", "RGB"):
+        raise error(f"{where} is a JPEG in {image.mode} colors; save it in RGB")
+    if data.count(SCAN) > MAX_SCANS:
+        raise error(f"{where} is a JPEG of more than {MAX_SCANS} scans; save it anew")
 
 
 def _converted(image: PilImage, mode: str) -> NDArray[np.uint8]:
@@ -154,11 +170,13 @@ def _check_upright(image: PilImage, where: str, error: type[TrexError]) -> None:
         )
 
 
-def _instead(data: bytes) -> str:
-    """What the bytes are instead of a PNG, and what to do."""
+def _instead(data: bytes, kinds: str) -> str:
+    """What the bytes are instead of these kinds of pictures, and what to do."""
     if not data:
         return ": it is empty; get it again"
     found = next((kind for begin, kind in BEGINNINGS.items() if data.startswith(begin)), "")
+    if found[2:] in kinds.split(" or "):
+        return ": it is damaged; get it again"
     if found.startswith("a pointer"):
         return f" but {found}; fetch the files: git lfs pull"
-    return f" but {found}; convert it, a new ending is not enough" if found else "; give a PNG file"
+    return f" but {found}; convert it, a new ending is not enough" if found else f"; give a {kinds} file"

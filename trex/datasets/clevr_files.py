@@ -1,6 +1,6 @@
 """The one reader of folders in CLEVR's layout: its pictures, and each scene and question with its picture.
 
-Pictures are `images/SPLIT/*.png` or `images/*.png`. Scenes are below `scenes/`, or in files such as
+Pictures are `images/SPLIT/*.png` or `images/*.png`, or JPEGs. Scenes are below `scenes/`, or in files such as
 `CLEVR_scenes.json` beside it; questions alike. So what the public generator writes is read as it lies, and so is
 CLEVR v1.0. Hidden files, which systems leave in folders, are ignored. `images`, `scenes` and `questions` may be
 links, but no link below them is followed.
@@ -71,7 +71,7 @@ class ClevrFiles:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The pictures of the chosen splits that are not read: no PNGs, or in deeper folders."""
+        """The pictures of the chosen splits that are not read: of other kinds, in deeper folders, or beside a PNG."""
         read = set(self.every)
         paths = ((path, path.relative_to(self.images).as_posix()) for path in self.images.rglob("*"))
         found = sorted(
@@ -195,8 +195,10 @@ def open_files(folder: Path, splits: tuple[str, ...] = ()) -> ClevrFiles:
         )
     every = [path for path in (*images.glob("*"), *images.glob("*/*")) if _is_picture(path, images)]
     if not every:
-        raise InputError(f"{shown(images)} holds no PNG, {_instead(images)}; {LAYOUT}")
-    names = tuple(path.relative_to(images).as_posix() for path in sorted(every))
+        raise InputError(f"{shown(images)} holds no PNG or JPEG, {_instead(images)}; {LAYOUT}")
+    found = (path.relative_to(images).as_posix() for path in sorted(every))
+    by_bare = {_bare(name): name for name in sorted(found, key=lambda name: name.lower().endswith(".png"))}
+    names = tuple(sorted(by_bare.values()))  # of two that a record may mean, the PNG
     there = sorted({split_of(name) for name in names} - {""})
     for split in splits:
         if not there:
@@ -209,7 +211,7 @@ def open_files(folder: Path, splits: tuple[str, ...] = ()) -> ClevrFiles:
 
 
 def read_pixels(path: Path, images: Path, tally: Tally | None = None) -> NDArray[np.uint8]:
-    """The pixels (H, W, 3) of a PNG below `images`; what they lack of the file goes to `tally`.
+    """The pixels (H, W, 3) of a picture below `images`; what they lack of the file goes to `tally`.
 
     InputError if it is damaged, too large, reached by a link, or not in the ratio 3:2.
     """
@@ -302,7 +304,7 @@ def _is_image(name: str) -> bool:
 
 
 def _is_picture(path: Path, images: Path) -> bool:
-    return path.suffix.lower() == ".png" and _is_shown(path, images)
+    return PICTURE_ENDING.search(path.name) is not None and _is_shown(path, images)
 
 
 def _is_shown(path: Path, root: Path) -> bool:
@@ -327,11 +329,11 @@ def _is_folder(path: Path, root: Path) -> bool:
 
 
 def _instead(images: Path) -> str:
-    """What a folder without a PNG holds."""
+    """What a folder without a picture to read holds."""
     found = sorted(path for path in images.rglob("*") if _is_shown(path, images))
     if not found:
         return "and no other file"
-    deep = next((path.parent for path in found if path.suffix.lower() == ".png"), None)
+    deep = next((path.parent for path in found if _is_picture(path, images)), None)
     if deep is not None:
         return f"but {shown(deep.relative_to(images))} does, which is too deep: move them up"
     kinds = Counter(path.suffix.lower() or "no ending" for path in found).most_common(3)

@@ -98,8 +98,8 @@ class ClevrFolder:
         if unread := self._files.unread:
             self._add_problem(
                 f"{IMAGES}/{unread[0]}",
-                f"{counted(len(unread), 'picture is', 'pictures are')} left out: only PNGs in {IMAGES}/ and "
-                f"{IMAGES}/SPLIT/ are read; convert or move them",
+                f"{counted(len(unread), 'picture is', 'pictures are')} left out: only PNGs and JPEGs "
+                f"in {IMAGES}/ and {IMAGES}/SPLIT/ are read, one of each name; convert or move them",
             )
 
     def _tell_missing_scenes(self) -> None:

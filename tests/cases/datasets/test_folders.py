@@ -9,6 +9,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import read_official
 from trex.datasets.render_files import everything, read_any
 from trex.foundation.errors import InputError
-from trex.foundation.images import decode_picture, decode_png
+from trex.foundation.images import SCAN, decode_picture, decode_png, read_picture
 from trex.repair.results import compared
 from trex.repair.scenes.proof import OfficialProof
 from trex.scenes.camera import HEIGHT_PX, WIDTH_PX, project
@@ -443,8 +444,8 @@ def test_a_folder_too_high_or_too_deep_is_answered_with_the_right_one(tmp_path: 
 def test_folders_without_png_say_what_they_hold(tmp_path: Path) -> None:
     data = official(tmp_path / "d")
     for path in (data / "images/val").iterdir():
-        path.rename(path.with_suffix(".jpg"))
-    refused(verified(data), "2 of .jpg", "val/CLEVR_val_00000")
+        path.rename(path.with_suffix(".gif"))
+    refused(verified(data), "2 of .gif", "val/CLEVR_val_00000")
 
 
 def test_pictures_too_deep_are_told_from_none(tmp_path: Path) -> None:
@@ -452,7 +453,7 @@ def test_pictures_too_deep_are_told_from_none(tmp_path: Path) -> None:
     (data / "images/val").rename(data / "images/moved")
     (data / "images/val").mkdir()
     (data / "images/moved").rename(data / "images/val/0")
-    refused(verified(data), "holds no PNG, but val/0 does, which is too deep")
+    refused(verified(data), "holds no PNG or JPEG, but val/0 does, which is too deep")
 
 
 def test_an_ending_in_capitals_is_the_same_ending(tmp_path: Path) -> None:
@@ -613,7 +614,8 @@ def test_a_turned_picture_is_refused_as_its_meaning_is_open(tmp_path: Path) -> N
     said = told(data)["images/val/CLEVR_val_000001.png"]
     assert "EXIF orientation 3" in said and said.endswith("save it upright, without the tag")
     assert "not a readable PNG" not in said  # it is one
-    refused(verified(data), "CLEVR_val_000001.png", "save it upright")
+    (note,) = json.loads(verified(data, "--json").stdout)["notes"]
+    assert "1 picture cannot be used and is left out; the first: " in note and "save it upright" in note
     path.write_bytes(encoded(RGB, exif=UPRIGHT))
     assert told(data) == {}
 
@@ -631,3 +633,69 @@ def test_a_turned_picture_is_refused_as_its_meaning_is_open(tmp_path: Path) -> N
 def test_a_file_with_the_ending_of_a_png_is_called_what_it_is(begin: bytes, words: str) -> None:
     with pytest.raises(InputError, match=words):
         decode_picture(begin and begin + b"\0" * 60, "it.png")
+
+
+def as_jpeg(place: Path, image: Image.Image, **options: object) -> None:
+    image.save(place, "JPEG", **options)
+
+
+def test_a_data_set_of_jpegs_is_read(tmp_path: Path) -> None:
+    """Planted bug: its pictures were told, and not read."""
+    data = official(tmp_path / "d", 2)
+    before = asked(data).pictures
+    for path in (data / "images/val").iterdir():
+        with Image.open(path) as image:
+            as_jpeg(path.with_suffix(".jpg"), image.convert("RGB"), quality=95)
+        path.unlink()
+    after = asked(data).pictures
+    assert [(each.name, each.questions) for each in after] == [(each.name, each.questions) for each in before]
+    assert told(data) == {} and verified(data, "--json").exit_code == 0
+    assert explained(data, "CLEVR_val_000001", "--out", tmp_path / "out").exit_code == 0
+    as_jpeg(data / "images/val/CLEVR_val_000001.png", RGB)
+    assert told(data) == {"images/val/CLEVR_val_000001.jpg": LEFT_OUT}, "the ending does not decide"
+
+
+LEFT_OUT = (
+    "1 picture is left out: only PNGs and JPEGs in images/ and images/SPLIT/ are read, one of each name; "
+    "convert or move them"
+)
+BAD_JPEGS = {
+    "turned": (lambda path: as_jpeg(path, RGB, exif=TURNED), "EXIF orientation 3"),
+    "in print colors": (lambda path: as_jpeg(path, RGB.convert("CMYK")), "in CMYK colors; save it in RGB"),
+    "cut": (lambda path: (as_jpeg(path, RGB), path.write_bytes(path.read_bytes()[:-60])), "get it again"),
+    "only a head": (lambda path: path.write_bytes(b"\xff\xd8\xff\xe0"), "JPEG: it is damaged; get it again"),
+    "too large": (lambda path: as_jpeg(path, Image.new("L", (5250, 3500))), "more than the limit"),
+    "a bomb": (lambda path: path.write_bytes(widened(path)), "exceeds limit"),
+    "endless": (
+        lambda path: (as_jpeg(path, RGB), path.write_bytes(path.read_bytes() + SCAN * 100)),
+        "of more than 100 scans; save it anew",
+    ),
+}
+
+
+def widened(path: Path) -> bytes:
+    """A small JPEG whose head claims 60,000 by 40,000 pixels."""
+    as_jpeg(path, RGB)
+    return path.read_bytes().replace(struct.pack(">HH", 80, 120), struct.pack(">HH", 40_000, 60_000), 1)
+
+
+@pytest.mark.parametrize("kind", BAD_JPEGS)
+def test_a_jpeg_that_cannot_be_used_is_told(kind: str, tmp_path: Path) -> None:
+    data, (spoil, words) = official(tmp_path / "d", 2), BAD_JPEGS[kind]
+    path = data / "images/val/CLEVR_val_000001.jpg"
+    path.with_suffix(".png").unlink()
+    spoil(path)
+    assert words in told(data)["images/val/CLEVR_val_000001.jpg"]
+
+
+def test_a_jpeg_with_any_damage_is_a_picture_or_an_error_of_the_user_s(tmp_path: Path) -> None:
+    path, rng = tmp_path / "p.jpg", np.random.default_rng(0)
+    as_jpeg(path, RGB, exif=UPRIGHT, progressive=True)
+    whole = path.read_bytes()
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for place in rng.integers(2, len(whole), 3):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        with suppress(InputError):
+            assert read_picture(path, tmp_path).pixels.dtype == np.uint8

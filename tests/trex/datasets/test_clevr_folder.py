@@ -37,12 +37,12 @@ def opened(data: Folder, *splits: str) -> ClevrFolder:
 
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda path: path.write_bytes(b""), "not a readable PNG"),
+    "empty": (lambda path: path.write_bytes(b""), "not a readable PNG or JPEG: it is empty"),
     "cut": (lambda path: path.write_bytes(path.read_bytes()[:120]), "not a readable PNG"),
     "text": (lambda path: path.write_text("a picture"), "not a readable PNG"),
-    "a jpeg in disguise": (
-        lambda path: Image.fromarray(pixels_with(1)).save(path, format="JPEG"),
-        "not a readable PNG",
+    "a gif in disguise": (
+        lambda path: Image.fromarray(pixels_with(1)).save(path, format="GIF"),
+        "not a readable PNG or JPEG but a GIF; convert it",
     ),
     "square": (
         lambda path: Image.fromarray(np.zeros((9, 9, 3), np.uint8)).save(path),
@@ -69,16 +69,18 @@ def test_a_damaged_picture_is_told_and_the_others_are_used(kind: str, data: Fold
 def test_pictures_that_are_not_read_are_told(data: Folder) -> None:
     """Silence would let a user take the pictures that were scored for all."""
     images = data.path / "images/val"
-    Image.fromarray(pixels_with(1)).save(images / "photo.JPG", format="JPEG")
+    Image.fromarray(pixels_with(1)).save(images / "CLEVR_val_000001.JPG", format="JPEG")
     (images / "deep").mkdir()
     shutil.copy(images / "CLEVR_val_000001.png", images / "deep")
     (images / "notes.txt").write_text("no picture")
     (images / ".hidden.jpg").write_text("of a program")
-    told = "2 pictures are left out: only PNGs in images/ and images/SPLIT/ are read; convert or move them"
-    assert notes(opened(data)) == {"images/val/deep/CLEVR_val_000001.png": told}
+    told = (
+        "2 pictures are left out: only PNGs and JPEGs in images/ and images/SPLIT/ are read, one of each name"
+    )
+    assert notes(opened(data)) == {"images/val/CLEVR_val_000001.JPG": f"{told}; convert or move them"}
     assert len(list(opened(data))) == 4
     data.add("test", 1.0)
-    assert told not in notes(opened(data, "test")).values()
+    assert not any(told in note for note in notes(opened(data, "test")).values())
 
 
 def test_a_good_folder_has_no_notes_and_all_scenes(data: Folder) -> None:
@@ -211,7 +213,7 @@ def test_folders_that_hold_nothing_usable_are_refused(tmp_path: Path, data: Fold
         trex("baseline", query, "--dataset", tmp_path / "gone", "--out", out), "no images/", "images/SPLIT"
     )
     (tmp_path / "bare/images/val").mkdir(parents=True)
-    refused(trex("baseline", query, "--dataset", tmp_path / "bare", "--out", out), "holds no PNG")
+    refused(trex("baseline", query, "--dataset", tmp_path / "bare", "--out", out), "holds no PNG or JPEG")
     refused(
         trex("baseline", query, "--dataset", data.path, "--split", "vall", "--out", out), "'vall'", "'val'"
     )
