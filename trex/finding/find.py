@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from trex.finding.conclude import Outcome, conclude_run
@@ -18,9 +18,9 @@ from trex.query.schema import ProgramStep, Query
 from trex.query.target import given_target
 from trex.report.report import write_report
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run
+from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run, restored
 from trex.runs.journal import Journal
-from trex.runs.manifest import Manifest, RunFacts, versions
+from trex.runs.manifest import DamagedManifest, Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
 from trex.runs.own_code import own_codes
 from trex.runs.record import PRIOR
@@ -75,7 +75,7 @@ def find_query(
     """
     plan = source.plan()
     try:
-        check_out(run_dir)
+        _check_out(run_dir, source, plan)
     except InputError as error:  # looked at once: a run that another process begins later is in use
         if not is_run(run_dir):
             raise
@@ -102,6 +102,17 @@ def find_query(
             return examined(folder, world, done, after)
         finally:
             world.close()
+
+
+def _check_out(run_dir: Path, source: QuerySource, plan: Plan) -> None:
+    """As `check_out`, once a damaged `run.json` of a run that this query began is written again."""
+    try:
+        check_out(run_dir)
+    except DamagedManifest:
+        with closing(plan.open()) as world:
+            if not restored(run_dir, manifest_of(world, source.path, source.overrides)):
+                raise
+        check_out(run_dir)
 
 
 def resume(path: Path, progress: Watcher, on_begin: OnBegin, after: After | None = None) -> Outcome:

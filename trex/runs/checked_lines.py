@@ -137,6 +137,17 @@ def read_checked(path: Path, before: str = "") -> CheckedLines:
     return CheckedLines(lines, _sound(lines, recorded, before))
 
 
+def intact_lines(path: Path) -> int:
+    """The number of lines whose checksums agree with each other, whatever the first of these begins with."""
+    lines, check = read_checked(path).lines, check_path(path)
+    if not lines or not check.is_file():
+        return len(lines)
+    recorded = [
+        line[:-1].decode("ascii", "replace") for line in whole_lines(read_bytes(check, error=RunError))
+    ]
+    return 1 + _sound(lines[1:], recorded[1:], recorded[0]) if recorded else 0
+
+
 def set_aside(path: Path) -> Path:
     """Copy a damaged log to a new name beside it, "draws.damaged-1.jsonl", and return that."""
     aside = next(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from trex.foundation.errors import InputError, RunError
@@ -24,9 +25,9 @@ from trex.foundation.files import (
     write_atomic,
 )
 from trex.foundation.locked_folder import closed_on_error, lock_folder
-from trex.foundation.words import quoted
-from trex.runs.checked_lines import check_path
-from trex.runs.manifest import Manifest, parse_manifest, sealed
+from trex.foundation.words import counted, quoted
+from trex.runs.checked_lines import check_path, intact_lines, read_checked
+from trex.runs.manifest import DamagedManifest, Manifest, parse_manifest, sealed
 from trex.runs.own_code import load_target
 from trex.runs.picture_files import PICTURES, Bytes, content_hash, mask_file, picture_file, to_png
 from trex.worlds.latents import SCENES, VECTORS, Latent
@@ -150,10 +151,11 @@ def open_run(path: Path, *, for_writing: bool, world: World[Latent] | None = Non
     `world` is the run's own if its code is loaded; without it, a world of the user's own is read as recorded. Also
     raises RunError, before anything is rendered, if the folder holds a symbolic link or has lost its query.
     """
-    text = _manifest_text(path)
-    refuse_links(path)
-    load_target(path, text)
-    manifest = parse_manifest(text, str(path / MANIFEST))
+    with _draws_told(path):
+        text = _manifest_text(path)
+        refuse_links(path)
+        load_target(path, text)
+        manifest = parse_manifest(text, str(path / MANIFEST))
     if world is not None:
         manifest = manifest.read_by(world)
     if not (path / QUERY).is_file():
@@ -197,7 +199,8 @@ def check_out(path: Path, replaced: Collection[str] = ()) -> None:
     if replaced and path.is_dir() and holds_only(path, replaced):
         return
     if is_run(path):
-        parse_manifest(_manifest_text(path), str(path / MANIFEST))
+        with _draws_told(path):
+            parse_manifest(_manifest_text(path), str(path / MANIFEST))
         raise InputError(
             f"{path} already holds a run of another query; resume that run (trex resume {quoted(path)}) "
             "or give another folder with --out"
@@ -242,6 +245,36 @@ def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
     write_atomic(path / QUERY, query_text.encode())
     for log in (path / DRAWS, check_path(path / DRAWS)):
         os.close(open_inside(path, [log.name], os.O_WRONLY | os.O_CREAT))
+    _write_manifest(path, manifest)
+
+
+def restored(path: Path, manifest: Manifest) -> bool:
+    """Write a damaged `run.json` anew if it was this manifest: then the checksums of the draws begin with its seal."""
+    manifest = sealed(manifest)
+    is_its_own = read_checked(path / DRAWS, manifest.seal).sound > 0
+    if is_its_own:
+        _write_manifest(path, manifest)
+    return is_its_own
+
+
+@contextmanager
+def _draws_told(path: Path) -> Iterator[None]:
+    """Add to the error of a damaged `run.json` how many draws are intact, and what writes it again."""
+    try:
+        yield
+    except DamagedManifest as error:
+        draws = intact_lines(path / DRAWS)
+        if not draws:
+            raise
+        problem = str(error).rpartition(";")[0]
+        raise DamagedManifest(
+            f"{problem}; {counted(draws, 'draw is', 'draws are')} intact: repeat the command or call that began the "
+            f"run, with --out {quoted(path)}; it writes {MANIFEST} again if query, model, renderer and versions are "
+            "the same"
+        ) from error
+
+
+def _write_manifest(path: Path, manifest: Manifest) -> None:
     write_atomic(path / MANIFEST, (manifest.model_dump_json(indent=1) + "\n").encode())
 
 
@@ -249,7 +282,8 @@ def _manifest_text(path: Path) -> str:
     try:
         return read_text(path / MANIFEST, error=RunError, inside=path)
     except RunError as error:
-        raise RunError(
+        kind = DamagedManifest if isinstance(error.__cause__, UnicodeDecodeError) else RunError
+        raise kind(
             f"{path} is not a run folder ({error}); give a folder that trex find has written"
         ) from error
 

@@ -39,6 +39,10 @@ MAX_LOG_CHANGE = 0.02  # tolerated change of a probability, on the logarithm
 PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
+class DamagedManifest(RunError):
+    """A `run.json` is not what its run has written."""
+
+
 def _plain_card(card: ShapeCard) -> ShapeCard:
     for word in card.words:
         plain(word)
@@ -169,10 +173,11 @@ def parse_manifest(text: str, source: str) -> Manifest:
     try:
         data = parse_json(text, source, error=RunError)
     except RunError as error:
-        raise RunError(f"{error}; this is not a run of trex") from error
+        raise DamagedManifest(f"{error}; this is not a run of trex") from error
     found = data.get("format") if isinstance(data, dict) else None
     if found != FORMAT:
-        raise RunError(
+        kind = RunError if isinstance(found, int) else DamagedManifest
+        raise kind(
             f"{source} has run format {found!r}, but this version reads format {FORMAT}; "
             "use the version that wrote it, or start a new run"
         )
@@ -183,12 +188,15 @@ def parse_manifest(text: str, source: str) -> Manifest:
         if manifest.world.form is SCENES:
             _check_cards(manifest)
     except InputError as error:
-        raise RunError(f"{source} is damaged: query: {error}; start a new run") from error
+        kind = (
+            RunError if data.get("seal") in ("", seal_of(data)) else DamagedManifest
+        )  # or an object of the session's
+        raise kind(f"{source} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         key, message = first_problem(error)
-        raise RunError(f"{source} is damaged: {key}: {message}; start a new run") from error
+        raise DamagedManifest(f"{source} is damaged: {key}: {message}; start a new run") from error
     if manifest.seal and manifest.seal != seal_of(mapping(data, source)):
-        raise RunError(
+        raise DamagedManifest(
             f"{source} was changed after the run began (its checksum differs), so it may describe other draws than the "
             "run has; restore it, or start a new run"
         )

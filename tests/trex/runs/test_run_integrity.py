@@ -8,6 +8,7 @@ import random
 import resource
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from PIL import Image
 from typer.testing import Result
 
 from tests.running.command_line import trex
-from tests.running.runs import change_manifest, draws, go_on, run, seal_draws
+from tests.running.runs import QUERY, change_manifest, draws, go_on, run, seal_draws
 from trex.foundation.errors import RunError
 from trex.runs.checked_lines import chained
 from trex.runs.draw_log import repair
@@ -410,6 +411,44 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(folder: Path) -> Non
         )
     refused(trex("find", folder / "query.toml", "--out", folder), "has run format 2", "start a new run")
     assert draws(folder) == whole
+
+
+def digit(text: bytes) -> bytes:
+    """The manifest with another seed."""
+    return text.replace(b'"seed": 0', b'"seed": 1', 1)
+
+
+DAMAGED_MANIFESTS: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda text: b"",
+    "cut": lambda text: text[: len(text) // 2],
+    "a flipped bit": lambda text: text[:99] + bytes([text[99] ^ 0x80]) + text[100:],
+    "a digit": digit,
+    "a key": lambda text: text.replace(b'"labels"', b'"lapels"', 1),
+    "a shape": lambda text: text.replace(b'"name": "cube"', b'"name": "cuba"', 1),
+    "no run": lambda text: b"{}",
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED_MANIFESTS)
+def test_a_damaged_manifest_is_written_again_by_the_command_that_began_the_run(
+    kind: str, folder: Path
+) -> None:
+    """Planted bug: "start a new run", although every draw was there and its checksum proves which manifest it had."""
+    query, manifest = folder.parent / "query.toml", folder / "run.json"
+    query.write_text(QUERY)
+    shutil.rmtree(folder)
+    assert trex("find", query, "--out", folder).exit_code == 0
+    whole, before, damaged = draws(folder), manifest.read_bytes(), DAMAGED_MANIFESTS[kind]
+    manifest.write_bytes(damaged(before))
+    assert manifest.read_bytes() != before
+    told = f"{len(lines_of(folder))} draws are intact: repeat the command or call that began the run"
+    for command in ("report", "resume", "explain"):
+        refused(trex(command, folder), "run.json", told, f"--out {folder}")
+    refused(trex("find", query, "--out", folder, "--set", "search.seed=7"), told)
+    assert manifest.read_bytes() == damaged(before), "planted: another query took the draws over"
+    found = trex("find", query, "--out", folder)
+    assert found.exit_code == 0, found.output
+    assert manifest.read_bytes() == before and draws(folder) == whole
 
 
 def test_a_manifest_with_half_of_a_surrogate_pair_is_named(folder: Path) -> None:
