@@ -16,8 +16,8 @@ from trex.auditing.judging.findings import Finding, holds_words, share_words
 from trex.auditing.judging.membership import failures_of
 from trex.auditing.judging.reword import wordings_words
 from trex.auditing.leads import Lead, leads_words, searched_words
-from trex.auditing.records import Flip, Tested
-from trex.auditing.side_by_side import DOCUMENT, SideBySide
+from trex.auditing.records import DOCUMENT, Flip, Tested
+from trex.auditing.side_by_side import SideBySide
 from trex.auditing.work import PICTURES
 from trex.explain.view import outlined
 from trex.foundation.files import write_atomic

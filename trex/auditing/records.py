@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pydantic import AfterValidator, Field
 from trex.auditing.options import MAX_SCENES
 from trex.foundation.codec import Codec
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.files import is_missing, read_text
+from trex.foundation.files import DATA_LIMIT, is_missing, read_text
 from trex.foundation.json_fields import short
 from trex.foundation.parse import parse_json
 from trex.foundation.words import differing_keys
@@ -23,6 +24,7 @@ from trex.worlds.description import ProbeProbabilities
 
 Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept once however often it is read
 REMEDY = "delete the folder and audit again"
+DOCUMENT = "report.json"  # what a finished audit says; it holds the settings too
 FORMAT = 1
 
 
@@ -183,20 +185,40 @@ PROBED, REWORDED, FRESH_SCENES, NUMBERED = Codec(Probed), Codec(Reworded), Codec
 
 
 def read_settings(path: Path, inside: Path | None = None) -> Settings | None:
-    """The settings in an `audit.json`, None if there is none; RunError if it is damaged or of another version."""
+    """The settings in an `audit.json`, None if there is none; RunError if it is damaged or of another version.
+
+    A damaged one is no loss if the audit is finished.
+    """
     try:
         text = read_text(path, error=RunError, inside=inside)
     except RunError as error:
         if is_missing(error):
             return None
-        raise RunError(f"{error}; {REMEDY}") from error
+        if not isinstance(error.__cause__, UnicodeDecodeError):
+            raise RunError(f"{error}; {REMEDY}") from error
+        text = ""
     fields = _fields(text)
     if fields.get("format", FORMAT) != FORMAT:
         raise RunError(
             f"{path} has audit format {short(fields['format'])}, but this version reads format {FORMAT}; use the "
             "version that wrote it, or choose another folder"
         )
-    return SETTINGS.parse(text, str(path), REMEDY)
+    remedy = f"{REMEDY}: scenes in the bank are not rendered again"
+    try:
+        return SETTINGS.parse(text, str(path), remedy)
+    except RunError:
+        told = _fields(_text_of(path.with_name(DOCUMENT), inside)).get("settings")
+        if told is None:
+            raise
+        return SETTINGS.parse(json.dumps(told), str(path.with_name(DOCUMENT)), remedy)
+
+
+def _text_of(path: Path, inside: Path | None) -> str:
+    """The text of a file, "" if it cannot be read."""
+    try:
+        return read_text(path, limit=DATA_LIMIT, inside=inside)
+    except InputError:
+        return ""
 
 
 def _fields(text: str) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trex.auditing.audit import Audit
 from trex.auditing.compare import Beside, Other, measured
+from trex.auditing.records import DOCUMENT
 from trex.families.discover import conditions_of
 from trex.families.family import Family, Share
 from trex.families.pattern import Pattern
@@ -20,8 +21,6 @@ from trex.inference.statistics.proportion import Proportion, clopper_pearson
 from trex.scenes.conditions import Level
 from trex.scenes.vocabulary import Vocabulary
 from trex.trials.lines import AGAIN
-
-DOCUMENT = "report.json"
 
 
 @dataclass(frozen=True)

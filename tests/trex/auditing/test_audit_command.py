@@ -125,6 +125,19 @@ def test_a_changed_line_costs_the_answers_behind_it_and_no_other(
 
 def damaged(folder: Path) -> None:
     (folder / "audit.json").write_text('{"model": 3}')
+    (folder / "report.json").unlink()
+
+
+@pytest.mark.parametrize("text", [b"", b'{"model": 3}', b'{"mod', b"\xff"])
+def test_a_finished_audit_whose_settings_are_damaged_is_read_by_its_report(
+    whole: tuple[Path, Path, dict[str, object]], tmp_path: Path, text: bytes
+) -> None:
+    """Planted bug: the whole folder was to be deleted."""
+    folder, bank, message = whole
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    (copy / "audit.json").write_bytes(text)
+    assert carried_out(copy, bank)["families"] == message["families"]
+    refused(trex(*ARGUMENTS, "--bank", bank, "--out", copy, "--seed", "1"), "other settings (seed)")
 
 
 def linked(folder: Path) -> None:
