@@ -151,6 +151,7 @@ def _compare(runs: Sequence[Path], path: Path, session: Session) -> Reported:
 
 def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
     from trex.finding.conclude import conclude_run
+    from trex.finding.find import edited_note
     from trex.foundation.files import write_atomic
     from trex.runs.draw_log import run_draws
     from trex.runs.folder import FINISHED, open_run
@@ -158,6 +159,8 @@ def _report_one(run: Path, options: ReportOptions, judge: Judge) -> Reported:
 
     with open_run(run, for_writing=options.baseline is not None) as folder:
         records = run_draws(folder)
+        if edited := edited_note(folder):
+            note(f"note: {edited}")
         if options.baseline is not None:
             store_baseline(folder, options.baseline)
         if options.format == "netcdf":

@@ -11,14 +11,15 @@ from pathlib import Path
 from trex.finding.conclude import Outcome, conclude_run
 from trex.finding.examine import After, examined
 from trex.finding.source import QuerySource
-from trex.foundation.errors import InputError
-from trex.foundation.words import differing_keys
+from trex.foundation.errors import InputError, TrexError
+from trex.foundation.words import differing_keys, quoted
 from trex.inference.statistics.staying import PRIOR_DEVIATION
 from trex.query.schema import ProgramStep, Query
 from trex.query.target import given_target
+from trex.query.toml_file import parse_query
 from trex.report.report import write_report
 from trex.runs.draw_log import read_draws
-from trex.runs.folder import FINISHED, RunFolder, check_out, create, is_run, open_run, restored
+from trex.runs.folder import FINISHED, QUERY, RunFolder, check_out, create, is_run, open_run, restored
 from trex.runs.journal import Journal
 from trex.runs.manifest import DamagedManifest, Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
@@ -34,6 +35,7 @@ from trex.search.results import read_results
 from trex.search.search import Search
 from trex.worlds.costs import device_of, resolved_spread
 from trex.worlds.fingerprint import weights_fingerprint
+from trex.worlds.kernels import AUTO
 from trex.worlds.latents import SCENES
 from trex.worlds.recorded import WorldFacts
 from trex.worlds.registry import is_shipped
@@ -53,10 +55,32 @@ def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
     return False, differing_keys(_by_key(found.query), _by_key(plan.query))
 
 
-def _by_key(query: Query) -> dict[str, object]:
-    """The values of a query: "search.seed" and the like."""
+def edited_note(folder: RunFolder) -> str:
+    """Which keys of the run's `query.toml` were edited since and are not used, and what to do; "" if none were.
+
+    Of the keys that it states; those whose values the run has resolved cannot be told.
+    """
+    manifest, before = folder.manifest, _by_key(folder.manifest.query)
+    try:
+        now = _by_key(parse_query(folder.query_text, QUERY, manifest.overrides), is_stated=True)
+    except TrexError:
+        return ""
+    resolved = {"search.prior_scenes"} if before["search.prior_scenes"] == before["search.bank"] else set()
+    if manifest.world.form is not SCENES:
+        resolved |= {"answer", "target.probabilities"}
+    stated = {key: each for key, each in now.items() if key not in resolved and each not in (None, AUTO)}
+    keys = differing_keys({key: before.get(key) for key in stated}, stated)
+    place = folder.path / QUERY
+    return keys and (
+        f"{place} was edited after the run began, in {keys}; the run keeps its query. To search with the edited one: "
+        f"trex find {quoted(place)} --out ANOTHER_FOLDER"
+    )
+
+
+def _by_key(query: Query, *, is_stated: bool = False) -> dict[str, object]:
+    """The values of a query, or of the keys that its text states: "search.seed" and the like."""
     found: dict[str, object] = {}
-    for name, value in query.model_dump().items():
+    for name, value in query.model_dump(exclude_unset=is_stated).items():
         section = {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {}
         found |= section or {name: value}
     return found
@@ -124,7 +148,7 @@ def resume(path: Path, progress: Watcher, on_begin: OnBegin, after: After | None
         records = read_draws(folder.draws, folder.manifest)
         with open_world(folder) as world:
             on_begin(path)
-            for note in world.plan.notes:
+            for note in filter(None, (edited_note(folder), *world.plan.notes)):
                 progress.note(note)
             restore_pictures(folder, world, records)
             done = run_to_end(InProcess(world, folder), folder, progress, goes_on=after is not None)

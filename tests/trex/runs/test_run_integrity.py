@@ -468,3 +468,20 @@ def test_a_manifest_without_cards_is_named_and_one_without_versions_is_read(fold
     refused(
         trex("report", folder), "run.json is damaged", "facts.cards has no card of cube, sphere, cylinder"
     )
+
+
+def test_an_edited_query_of_a_run_is_told_and_not_used(folder: Path) -> None:
+    """Planted bug: resuming and reporting said nothing of it."""
+    query, whole = folder / "query.toml", draws(folder)
+    for command in ("report", "resume"):
+        assert "was edited" not in trex(command, folder).stderr
+    text = query.read_text()
+    query.write_text(
+        text.replace("[search]\n", "[search]\nseed = 7\n").replace('answer = "2"', 'answer = "1"')
+    )
+    assert query.read_text() != text
+    for command in ("report", "resume"):
+        done = trex(command, folder)
+        assert done.exit_code == 0 and draws(folder) == whole
+        assert f"{query} was edited after the run began, in answer, search.seed; the run keeps" in done.stderr
+        assert f"trex find {query} --out" in done.stderr
