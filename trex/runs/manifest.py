@@ -181,6 +181,7 @@ def parse_manifest(text: str, source: str) -> Manifest:
             f"{source} has run format {found!r}, but this version reads format {FORMAT}; "
             "use the version that wrote it, or start a new run"
         )
+    fields = mapping(data, source)
     try:
         manifest = _with_looks(Manifest.model_validate(data))
         check_answers(manifest.query, manifest.facts.question, manifest.facts.possible)
@@ -188,14 +189,13 @@ def parse_manifest(text: str, source: str) -> Manifest:
         if manifest.world.form is SCENES:
             _check_cards(manifest)
     except InputError as error:
-        kind = (
-            RunError if data.get("seal") in ("", seal_of(data)) else DamagedManifest
-        )  # or an object of the session's
+        # With the right seal an object of the session is another than the run's, and nothing is damaged.
+        kind = RunError if fields.get("seal", "") in ("", seal_of(fields)) else DamagedManifest
         raise kind(f"{source} is damaged: query: {error}; start a new run") from error
     except ValidationError as error:
         key, message = first_problem(error)
         raise DamagedManifest(f"{source} is damaged: {key}: {message}; start a new run") from error
-    if manifest.seal and manifest.seal != seal_of(mapping(data, source)):
+    if manifest.seal and manifest.seal != seal_of(fields):
         raise DamagedManifest(
             f"{source} was changed after the run began (its checksum differs), so it may describe other draws than the "
             "run has; restore it, or start a new run"
