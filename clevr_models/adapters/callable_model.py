@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.inputs import check_pictures
-from trex.clevr_models.interface.labels import TWO, checked_labels, columns
+from trex.clevr_models.interface.labels import checked_labels, columns, one_output
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.own_code import RAISED, array_words, error_text
@@ -94,7 +94,10 @@ class AdaptedModel:
         try:
             answers = checked(self.name, rows, len(probes), labels)
         except ModelError as error:
-            advice = f"; {TWO}" if rows.shape in ((2,), (2, 1)) else self.takes if rows.ndim == 1 else ""
+            choice, is_single = rows.dtype.kind in "iuUO", rows.shape in ((2,), (2, 1))
+            advice = (
+                one_output(labels, is_choice=choice) if is_single else self.takes if rows.ndim == 1 else ""
+            )
             raise InputError(f"{error}{advice}") from error
         return AskedAnswerer(
             self.name,

@@ -20,7 +20,7 @@ from trex.clevr_models.adapters.callable_model import (
 from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule, ClevrModel, device_of, in_evaluation_mode
-from trex.clevr_models.interface.labels import TWO, checked_labels, columns
+from trex.clevr_models.interface.labels import checked_labels, columns, one_output
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.own_code import RAISED, code_hash, error_text, is_module
@@ -153,7 +153,8 @@ def _fault(logits: object, again: object, labels: tuple[str, ...]) -> str:
         found, text = f"{type(logits).__name__}, which is no tensor", ""
         if isinstance(logits, Tensor):
             found = f"{logits.dtype} {tuple(logits.shape)}"
-            text = f"; it has one output: {TWO}" if logits.numel() == 2 else ""
+            whole = not logits.is_floating_point() and logits.dtype != torch.bool
+            text = one_output(labels, is_choice=whole) if logits.numel() == 2 else ""
         expected = f"float logits (2, {k}) for two pictures"
         return f"returns {found}; it must return {expected}, {columns(labels)}{text}"
     if logits.is_meta:

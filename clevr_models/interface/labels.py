@@ -36,6 +36,16 @@ def columns(labels: Sequence[str]) -> str:
     return f"a column for each of its answers ({', '.join(labels)})"
 
 
+def one_output(labels: Sequence[str], *, is_choice: bool) -> str:
+    """What to do with a model that gives one value a picture, "" if the shape that it must give says all.
+
+    `is_choice`: the value is the chosen answer or its place.
+    """
+    if is_choice:
+        return "; return what the model gives every answer, not the answer that it chooses (no argmax)"
+    return f"; it has one output: {TWO}" if len(labels) == LEAST or tuple(labels) == ANSWERS else ""
+
+
 def checked_labels(name: str, labels: object) -> tuple[str, ...]:
     """The names of a model's answers; InputError unless they are a list of at least two different texts.
 
@@ -54,8 +64,10 @@ def checked_labels(name: str, labels: object) -> tuple[str, ...]:
             f"(texts), such as {PAIR}"
         )
     names = tuple(str.__str__(item) for item in labels)
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"model {name!r}: its labels are empty, or name an answer twice")
+    twice = next((item for item in names if names.count(item) > 1), None)
+    if not names or twice is not None:
+        wrong = "are empty" if twice is None else f"name the answer {short(twice)} twice"
+        raise InputError(f"model {name!r}: its labels {wrong}")
     if len(names) < LEAST:
         raise InputError(
             f"model {name!r} has one answer, {short(names[0])}, of which it would always be sure; a model needs at "

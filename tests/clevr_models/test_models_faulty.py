@@ -106,6 +106,16 @@ def shares(pictures, question):
     return np.stack([1 - p, p], axis=1)
 share.labels = shares.labels = ["no", "yes"]
 
+class Chosen(Net):
+    def forward(self, p): return super().forward(p).argmax(1)
+
+class Regressed(Net):
+    def forward(self, p): return super().forward(p)[:, 0]
+
+def word(pictures, question): return np.array(["2"] * len(pictures))
+def mean(pictures, question): return pictures.mean((1, 2, 3))
+word.labels = mean.labels = Net.labels
+
 class Meta(Net):
     def __init__(self):
         super().__init__()
@@ -183,7 +193,7 @@ FAULTS = {
     "M:squeezes": r"another shape for one picture than for two: it must return logits \(1, 4\)",
     "M:endless": "not finite",
     "M:drops": "gives two different answers to the same picture",
-    "M:twice": "name an answer twice",
+    "M:twice": "its labels name the answer '2' twice$",
     "M:control": r"names the answer .*\\x1b.*printable",
     "M:instance": "is a torch.nn.Module; name a function",
     "M:no_module": r"gives a function; its factory must return a torch\.nn\.Module",
@@ -199,6 +209,8 @@ FAULTS = {
     "M:mute": r"AssertionError: in m_\w+\.py, line \d+: assert p\.dim\(\) == 3; it must take",
     **dict.fromkeys(("M:soft", "M:half", "M:percent"), SOFTMAX),
     **dict.fromkeys(("M:single", "M:unnamed", "M:flat", "ask:M:sure", "ask:M:share"), TWO),
+    **dict.fromkeys(("M:chosen", "ask:M:word"), r"return what the model gives every answer.*\(no argmax\)$"),
+    **dict.fromkeys(("M:regressed", "ask:M:mean"), r"a column for each of its answers \(0, 1, 2, 3\)$"),
 }
 
 

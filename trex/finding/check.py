@@ -76,12 +76,12 @@ class QueryCheck:
         parts = []
         if self.large_at_most:
             more = f"about {rough_span(self.large_seconds_at_most)} more"
-            parts.append(f"large pictures of up to {self.large_at_most} hits take {more}")
+            parts.append(f"large pictures of up to {self.large_at_most} hits take {more} (--no-large skips them)")
         if self.again_takes:
             more = f"about {rough_span(self.again_takes.seconds)} more"
-            parts.append(f"{self.again_at_most} pictures of how far they hold take {more}")
-        skip = " (--no-large skips them)" if parts else ""
-        return f"{'; '.join((time, *parts))}{skip}"
+            far = f"{self.again_at_most} pictures of how far they hold"
+            parts.append(f"{far} take {more} (--no-explain skips them)")
+        return "; ".join((time, *parts))
 
     def __repr__(self) -> str:
         """The question, the kind of target and the bounds on one line; `str` has everything."""

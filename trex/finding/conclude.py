@@ -15,7 +15,7 @@ from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import is_code
 from trex.foundation.words import quoted
-from trex.report.context import goal_words, model_words
+from trex.report.context import model_words
 from trex.report.first_screen import FirstScreen, first_screen
 from trex.report.report import write_report
 from trex.runs.draw_log import run_draws
@@ -26,7 +26,7 @@ from trex.runs.trust import check_made_here
 from trex.scenes.clevr_format.scene_json import SceneRecord, write_scenes
 from trex.search.hit import Hit
 from trex.search.judging.fail_if import Ruling
-from trex.search.judging.headline import family_sentences, headline, how_often_words
+from trex.search.judging.headline import family_sentences, goal_words, headline, how_often_words
 from trex.search.results import Results
 from trex.trials.holds import holds_of
 from trex.worlds.latents import SCENES, Latent, to_fields

@@ -16,7 +16,7 @@ from trex.foundation.words import counted
 from trex.inference.statistics.paired import CLEAR, Paired, paired
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.types import Draw
-from trex.report.context import goal_words, model_words
+from trex.report.context import model_words
 from trex.report.gallery import picture_url
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder, open_run
@@ -24,6 +24,7 @@ from trex.runs.manifest import Manifest
 from trex.scenes.questions.answers import is_same
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hit import Hit, count_known
+from trex.search.judging.headline import goal_words
 from trex.search.results import Results
 from trex.worlds.latents import Latent, identity
 

@@ -18,7 +18,6 @@ from trex.inference.statistics.diagnostics import by_chain
 from trex.inference.targets.kind import Goal
 from trex.pages import figures
 from trex.pages.thumbnails import SMALL_PX
-from trex.query.target import goal as target_goal
 from trex.report.calibration import CalibrationView, calibration_view
 from trex.report.first_screen import FirstScreen, Tone, first_screen, tone
 from trex.report.gallery import (
@@ -38,7 +37,7 @@ from trex.runs.record import CHAIN, CONTROL, PRIOR
 from trex.runs.sessions import SearchSession, read_sessions
 from trex.scenes.scene import scene_id
 from trex.search.hit import Hit
-from trex.search.judging.headline import how_often_words
+from trex.search.judging.headline import goal, how_often_words
 from trex.search.results import Results
 from trex.trials.accuracy import check_words
 from trex.trials.confirmation import Confirmation, EnlargedLook, larger_looks, read_confirmations
@@ -258,16 +257,6 @@ class ReportContext:
     def parameters(self) -> list[tuple[str, str]]:
         """Every parameter of the resolved query, by dotted key."""
         return list(_flat(json.loads(self.manifest.query.model_dump_json()), ""))
-
-
-def goal(manifest: Manifest) -> Goal:
-    """The target's behavior in words, and the answers that it concerns."""
-    return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
-
-
-def goal_words(manifest: Manifest) -> str:
-    """What is looked for, in words: "is sure of 1"; some targets name no answer."""
-    return goal(manifest).sentence
 
 
 def model_words(manifest: Manifest) -> str:

@@ -21,7 +21,7 @@ from trex.runs.manifest import Manifest
 from trex.scenes.conditions import Condition
 from trex.scenes.scene import scene_id
 from trex.search.hit import Hit
-from trex.search.judging.headline import headline
+from trex.search.judging.headline import goal_words, headline
 from trex.search.results import Results
 from trex.trials.holds import Holds
 from trex.worlds.latents import SCENES
@@ -80,9 +80,9 @@ def first_screen(
     """
     traced = [family for family in results.families.known if family.is_traced]
     sure = [family for family in traced if not family.is_tentative]
-    found = headline(manifest, results)
+    told = f"The model {goal_words(manifest)}: " if results.found else ""
     return FirstScreen(
-        what=_what(sure[0], results) if sure else found,
+        what=_what(sure[0], results) if sure else told + headline(manifest, results),
         evidence=tuple(
             filter(None, [_sure(manifest, results, holds), *_evidence(results, sure, traces, explanations)])
         ),

@@ -119,10 +119,10 @@ def test_check_counts_the_large_pictures_that_find_renders_by_default(tmp_path: 
     path = write_query(tmp_path, QUERY.replace('preset = "fake"', 'preset = "draft"'))
     text = trex("check", path).stdout
     assert (
-        "; large pictures of up to 8 hits take about 45 s more; 112 pictures of how far they hold take"
-        in text
+        "; large pictures of up to 8 hits take about 45 s more (--no-large skips them); 112 pictures of how far they "
+        "hold take" in text
     )
-    assert text.count("(--no-large skips them)") == 1
+    assert text.count("more (--no-explain skips them)") == 1
     data = json.loads(trex("check", path, "--json").stdout)
     assert data["large_at_most"] == 8 and data["again_at_most"] == 8 * (NOISE + VIEWS) == 112
     assert data["again_seconds_at_most_about"] > 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from trex.families.lineage import distinct_words
 from trex.foundation.words import counted
 from trex.inference.statistics.how_often import rate_words
+from trex.inference.targets.kind import Goal
+from trex.query.target import goal as target_goal
 from trex.runs.manifest import Manifest
 from trex.scenes.questions.truth import NO_ANSWER
 from trex.search.hits import BATCH
@@ -37,6 +39,16 @@ def headline(manifest: Manifest, results: Results) -> str:
     if wrong:
         return f"{found}; in {wrong} of them the answer is wrong."
     return f"{found}; the answer is right in {'it' if n == 1 else 'all of them'}."
+
+
+def goal(manifest: Manifest) -> Goal:
+    """The target's behavior in words, and the answers that it concerns."""
+    return target_goal(manifest.query.target, manifest.question, manifest.facts.labels)
+
+
+def goal_words(manifest: Manifest) -> str:
+    """What is looked for, in words: "is sure of 1"; some targets name no answer."""
+    return goal(manifest).sentence
 
 
 def how_often_words(manifest: Manifest, results: Results) -> str:
