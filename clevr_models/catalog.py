@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
+
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
 from trex.foundation.errors import InputError
 
+WORDS = ("shipped", "relation-network")  # that are a spec by themselves
 PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
 
 
@@ -35,5 +39,8 @@ def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None)
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which may run code when read; write a factory instead: {forms()}"
         )
-    function = f"; name a function of the file, {spec}:FUNCTION" if spec.endswith(".py") else ""
-    raise InputError(f"model {spec!r} is not known; it may be {forms()}{function}")
+    if spec.endswith(".py") or Path(f"{spec}.py").is_file():
+        raise InputError(f"model {spec!r} is not known; name a function of the file, {spec}:FUNCTION")
+    near = difflib.get_close_matches(spec, WORDS, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"model {spec!r} is not known;{hint} it may be {forms()}")

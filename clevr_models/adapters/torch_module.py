@@ -83,8 +83,9 @@ class UserModel:
         except InputError:
             raise
         except RAISED as error:
+            takes = "; it must be a function of the question" if isinstance(error, TypeError) else ""
             raise InputError(
-                f"model {self.name!r} fails for {question.text!r}: {error_text(error)}"
+                f"model {self.name!r} fails for {question.text!r}: {error_text(error)}{takes}"
             ) from error
         if not isinstance(module, nn.Module):
             inner = "; return its .module()" if isinstance(module, torch.export.ExportedProgram) else ""

@@ -195,6 +195,7 @@ FAULTS = {
     "M:drops": "gives two different answers to the same picture",
     "M:twice": "its labels name the answer '2' twice$",
     "M:control": r"names the answer .*\\x1b.*printable",
+    "M:Net": "but 2 were given; it must be a function of the question$",
     "M:instance": "is a torch.nn.Module; name a function",
     "M:no_module": r"gives a function; its factory must return a torch\.nn\.Module",
     "M:program": r"gives a ExportedProgram; its factory must return a torch.nn.Module; return its \.module\(\)",

@@ -68,6 +68,17 @@ def test_the_user_s_module_is_asked_through_its_factory(module: str) -> None:
     assert bound.log_probs(np.zeros((0, 40, 60, 3), dtype=np.float32)).shape == (0, 28)
 
 
+def test_a_misspelt_model_and_a_file_without_a_function_are_answered_with_what_is_meant(
+    module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"{module}.py").touch()
+    with pytest.raises(InputError, match="'shiped' is not known; did you mean 'shipped'"):
+        load_model("shiped")
+    with pytest.raises(InputError, match=f"is not known; name a function of the file, {module}:FUNCTION$"):
+        load_model(module)
+
+
 def test_the_user_s_module_may_name_its_own_answers(module: str) -> None:
     bound = load_model(f"{module}:named").bind(QUESTION)
     assert bound.labels == ("no", "yes")

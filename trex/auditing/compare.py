@@ -16,7 +16,7 @@ from trex.auditing.judging.findings import (
     significant,
 )
 from trex.auditing.judging.membership import ExaminedScene, Memberships, memberships_of
-from trex.auditing.records import EXAMINED, REMEDY, Examined, Settings, read_settings
+from trex.auditing.records import EXAMINED, REMEDY, Examined, Settings, option_name, read_settings
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import discover
 from trex.families.family import Family
@@ -168,10 +168,9 @@ def read_other(folder: Path, settings: Settings) -> Other:
     known = read_settings(folder / MANIFEST, inside=folder)
     if known is None:
         raise InputError(f"--beside {folder} holds no audit; give a folder that trex audit has written")
-    if differing := [name for name in SAME if getattr(known, name) != getattr(settings, name)]:
+    if differing := [option_name(name) for name in SAME if getattr(known, name) != getattr(settings, name)]:
         raise InputError(
-            f"--beside {folder} is of other scenes or questions ({', '.join(differing)} differ); "
-            "audit that model again with the same options"
+            f"--beside {folder} is of other scenes or questions; give both audits the same {', '.join(differing)}"
         )
     path, total = folder / SWEPT, settings.scenes + settings.held_out
     found = read_checked(path)

@@ -26,6 +26,16 @@ Shared = Annotated[str, AfterValidator(sys.intern)]  # one of few words, kept on
 REMEDY = "delete the folder and audit again"
 DOCUMENT = "report.json"  # what a finished audit says; it holds the settings too
 FORMAT = 1
+OPTIONS = {  # that are not named as their setting
+    "look": "--preset",
+    "deciding": "--confirm-preset",
+    "severity": "--weigh",
+    "model": "the model",
+    "weights": "the model's weights",
+    "probe_probabilities": "the model's answers",
+    "narrows": "the version of trex",
+    "format": "the format of its files",
+}
 
 
 @dataclass(frozen=True)
@@ -238,5 +248,16 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             "another --out"
         )
     same_answers = {"probe_probabilities": known.probe_probabilities}
-    if keys := differing_keys(vars(known), vars(settings) | same_answers):
-        raise InputError(f"{folder} holds an audit with other settings ({keys}); choose another --out")
+    if keys := differing_keys(_by_option(vars(known)), _by_option(vars(settings) | same_answers)):
+        raise InputError(
+            f"{folder} holds an audit with other settings ({keys}); repeat its options, or choose another --out"
+        )
+
+
+def option_name(key: str) -> str:
+    """The option of `trex audit` that decides a setting; its name in words if none does."""
+    return OPTIONS.get(key, f"--{key.replace('_', '-')}")
+
+
+def _by_option(settings: Mapping[str, object]) -> Mapping[str, object]:
+    return {option_name(key): value for key, value in settings.items()}

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from trex.bank.disk import StoredBank
     from trex.render.cache_folder import Amount
 
-COMMAND = typer.Typer(
-    invoke_without_command=True, help="Show the cache and its banks of scenes, and delete from it."
-)
+COMMAND = typer.Typer(invoke_without_command=True, help=__doc__)
 BankFolder = Annotated[
     Path | None,
     Option(

@@ -197,7 +197,7 @@ def _text(check: AccuracyCheck) -> str:
     return "\n".join([*lines, *check.sentences()])
 
 
-COMMAND = typer.Typer(no_args_is_help=True, help="List, fetch, convert, verify and train models.")
+COMMAND = typer.Typer(no_args_is_help=True, help=__doc__)
 
 
 def _add(name: str, options: type[Options], do: Callable[..., Printed], kept: str) -> None:

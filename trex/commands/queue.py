@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trex.farm.queue.add import Added
     from trex.farm.queue.requests import QueueRequest
 
-COMMAND = typer.Typer(no_args_is_help=True, help="Queue many queries; `trex queue run` runs them.")
+COMMAND = typer.Typer(no_args_is_help=True, help=__doc__)
 SHOWN = 10  # entries that a command names; --json names all
 Runs = Annotated[Path, Option("The folder of the queue and its runs.")]
 Priority = Annotated[int, Option("Higher goes first.", low=-1_000_000, high=1_000_000)]

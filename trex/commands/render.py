@@ -184,9 +184,7 @@ def object_range(text: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
-COMMAND = typer.Typer(
-    no_args_is_help=True, help="Render scenes, data sets of scenes and questions, and banks of scenes."
-)
+COMMAND = typer.Typer(no_args_is_help=True, help=__doc__)
 KEPT = "every scene that was rendered is kept"
 for function in (scenes, dataset, bank):
     COMMAND.command(function.__name__)(verb_of(function, KEPT).command())

@@ -1,4 +1,4 @@
-"""Identify, distill, label and correct a model's failures, and prove that it helps."""
+"""Identify, distill, label and correct a model's failures, and test whether that helps."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _shown_again(begun: Begun, session: Session) -> Repair:
 BEGIN = Verb(IdentifyOptions, repair, KEPT, result=_shown_again)
 COMMAND = typer.Typer(
     no_args_is_help=True,
-    help="Cluster a model's mistakes, label the clusters, correct the model, and test whether that helped.",
+    help=__doc__,
 )
 
 

@@ -90,8 +90,6 @@ RUN = Verb(
     kept="every batch of pictures that was rendered is kept",
     after=lambda _, done: FAILED if done.is_failed else 0,
 )
-COMMAND = typer.Typer(
-    no_args_is_help=True, help="Keep failures with their pictures, and ask other models about them."
-)
+COMMAND = typer.Typer(no_args_is_help=True, help=__doc__)
 COMMAND.command("add")(ADD.command())
 COMMAND.command("run")(RUN.command())

@@ -45,7 +45,7 @@ def value_curve(
             )
         numbers = {spec.name: spec for spec in kind.functions.specs if not spec.entries}
         if options.over not in numbers:
-            raise unknown("quantity", options.over, list(numbers))
+            raise unknown("quantity", options.over, list(numbers), "name one of these with --over")
         results = read_results(folder.manifest, run_draws(folder))
         found = list(zip(results.found, results.families.clusters, strict=True))[: options.scenes]
         if not found:

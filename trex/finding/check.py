@@ -76,7 +76,9 @@ class QueryCheck:
         parts = []
         if self.large_at_most:
             more = f"about {rough_span(self.large_seconds_at_most)} more"
-            parts.append(f"large pictures of up to {self.large_at_most} hits take {more} (--no-large skips them)")
+            parts.append(
+                f"large pictures of up to {self.large_at_most} hits take {more} (--no-large skips them)"
+            )
         if self.again_takes:
             more = f"about {rough_span(self.again_takes.seconds)} more"
             far = f"{self.again_at_most} pictures of how far they hold"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from trex.foundation import files
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 from trex.foundation.fields import problem_in
 from trex.foundation.files import is_missing, is_text
 from trex.foundation.json_fields import short
@@ -53,11 +53,8 @@ def read_text(path: Path) -> str:
                 "how the question is read: trex check 'QUESTION'"
             ) from error
         if is_missing(error) and path.name == str(path) and not path.suffix:
-            shipped = ", ".join(names(QUERIES))
-            raise InputError(
-                f"query {str(path)!r} is neither a file nor a shipped query ({shipped}); give the path of a TOML file "
-                "or one of these names"
-            ) from error
+            fix = "A query is one of these shipped ones, or the path of a TOML file."
+            raise unknown("query", str(path), names(QUERIES), fix) from error
         raise InputError(f"query {error}; give the path of a TOML file") from error
 
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,9 @@ from trex.auditing.perform import (
     planned,
     work_of,
 )
-from trex.auditing.records import SETTINGS
+from trex.auditing.records import SETTINGS, Settings, option_name
 from trex.auditing.work import Opened
+from trex.commands.shell.app import loaded
 from trex.foundation.errors import InputError
 from trex.render.presets import PRESETS
 from trex.scenes.questions.families import FAMILIES
@@ -38,6 +39,14 @@ ARGUMENTS = (
     "--scenes", "16", "--held-out", "16", "--questions", "12", "--tested", "3",
 )  # fmt: skip
 KINDS = ("--families", "zero_hop/count", "--families", "compare_integer")
+
+
+def test_errors_name_the_options_of_settings() -> None:
+    known = {option for parameter in loaded("audit").params for option in parameter.opts}
+    told = {option_name(field.name) for field in fields(Settings)}
+    assert {"--preset", "--confirm-preset", "--held-out", "--weigh"} <= told
+    assert len(told) == len(fields(Settings)), "two settings of one name would hide a difference"
+    assert all(words.startswith("the ") or words in known for words in told), told
 
 
 def carried_out(out: Path, bank: Path, *more: str) -> dict[str, object]:

@@ -293,5 +293,7 @@ def test_beside_a_copy_of_itself_a_model_is_no_better(made: package.AuditResult,
     )
     assert f"Beside {NAMED}" in made.page.read_text()
     other = trex(*COMMAND, "--seed", "5", "--out", made.path.parent / "new", "--beside", made.path)
-    refused(other, "is of other scenes or questions (seed differ)")
+    refused(other, "is of other scenes or questions; give both audits the same --seed")
+    other = trex(*COMMAND, "--preset", "draft", "--out", made.path.parent / "new", "--beside", made.path)
+    refused(other, "give both audits the same --preset")
     assert not (made.path.parent / "new").exists()

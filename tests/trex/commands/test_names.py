@@ -38,3 +38,12 @@ def test_the_new_names_are_commands() -> None:
         group = whole()
         for word in RENAMED[old].partition(" MODEL")[0].split()[1:]:
             group = group.commands[word]
+
+
+def test_a_misspelt_command_is_answered_with_the_one_that_is_meant() -> None:
+    refused(trex("chek", "demo"), "command 'chek' is not known", "did you mean 'check'?")
+
+
+@pytest.mark.parametrize("name", ["suite", "repair", "queue", "render", "models", "cache"])
+def test_a_group_says_of_itself_what_the_list_of_commands_says(name: str) -> None:
+    assert loaded(name).help.strip() == summarized(name, "").help

@@ -126,6 +126,10 @@ def test_a_set_without_sense_is_named(text: str) -> None:
 
 
 def test_a_query_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"query 'dmo' is not known \(demo, .*did you mean 'demo'\? A query is"
+    ):
+        read_query(Path("dmo"))
     with pytest.raises(InputError, match="No such file"):
         read_query(tmp_path / "none.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xfa\xfb")

@@ -92,7 +92,9 @@ def test_a_world_of_functions_is_searched_judged_and_explained(tmp_path: Path) -
     assert "gray" in found._repr_html_() and len(repr(found)) < 300
     curve = run.curve(over="gray", scenes=3, at=[0.1, 0.3, 0.52, 0.58, 0.9], progress=False)
     assert curve.means == [0, 0, 1, 1, 0], "wrong between one half, where the model says light, and 0.6"
-    with pytest.raises(trex.InputError, match=r"quantity 'size' is not known \(gray, unused"):
+    with pytest.raises(
+        trex.InputError, match=r"quantity 'size' is not known \(gray, unused.*name one of these with --over$"
+    ):
         run.curve(over="size", progress=False)
     page = run.report().read_text()
     assert "One value changed at a time" in page and curve.headline in page

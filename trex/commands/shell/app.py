@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from trex.commands.shell.errors import Guarded
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 
 FOLDER = Path(__file__).parent.parent
 BOXES = {  # of `trex --help`; a command is in the file of its name, but those on one query are in one file
@@ -62,6 +62,8 @@ class Trex(Guarded):
         """The command that the arguments begin with; InputError if it has another name now."""
         if new := renamed(args):
             raise InputError(new)
+        if not args[0].startswith("-") and args[0] not in (names := self.list_commands(ctx)):
+            raise unknown("command", args[0], names)
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -113,7 +115,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Find rendered pictures on which a vision model gives the answers that you specify.",
+    help="Find the scenes that fool your vision model, and measure how often they occur.",
 )
 
 
