@@ -14,6 +14,7 @@ from typing import Any, cast
 import typer
 
 from tests.running.command_line import whole
+from trex.foundation.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(
@@ -123,7 +124,7 @@ def complaint(words: list[str]) -> str:
         while hasattr(command, "resolve_command"):
             _, command, words = command.resolve_command(command.context_class(command), words)
         command.make_context(command.name, [*words])
-    except USAGE_ERROR as error:
+    except (USAGE_ERROR, InputError) as error:
         return str(error)
     return ""
 
