@@ -6,7 +6,7 @@ import ipaddress
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from trex.foundation.errors import InputError, unknown
+from trex.foundation.errors import InputError
 from trex.foundation.json_fields import short
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # a text with this prefix is an address, whatever the scheme
@@ -35,9 +35,8 @@ def split_address(url: str, secret: str = "TREX_MODEL_TOKEN") -> SplitResult:
             f"the address of the model holds {strange!r}, which is not allowed; write it as %XX in the path, and a "
             "host name in ASCII (xn--...)"
         )
-    scheme = url.partition(":")[0].lower()
-    if scheme not in SCHEMES:
-        raise unknown("the scheme of a model's address", scheme, SCHEMES)
+    if not url.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES)):
+        raise InputError(f"the address of the model, {short(url)}, does not begin with http:// or https://; {GIVE}")
     return _split(url)
 
 

@@ -112,7 +112,7 @@ def post(url: str, body: bytes, token: str, timeout_s: float, stop: threading.Ev
     try:
         return _run(url, body, headers, timeout_s, stop or threading.Event())
     except TimeoutError:
-        raise PassingError(f"TimeoutError, no complete reply within {timeout_s:g} s") from None
+        raise PassingError(f"no complete reply within {timeout_s:g} s") from None
     except (httpx.TransportError, OSError) as error:
         raise _mapped(url, error) from None
     except httpx.InvalidURL:  # names parts of the address, which may have a password
@@ -262,10 +262,14 @@ def _mapped(url: str, error: Exception) -> Exception:
         error,
         *(cause for cause in _causes(error) if isinstance(cause, OSError)),
     ]  # such as ConnectionRefusedError
-    name = type(found[-1]).__name__
-    if isinstance(found[-1], BrokenPipeError | ConnectionResetError):
-        return ClosedError(f"{name}, the server closed the connection; the request may be too large for it")
-    return PassingError(name)
+    last = found[-1]
+    if isinstance(last, BrokenPipeError | ConnectionResetError):
+        return ClosedError("the server closed the connection; the request may be too large for it")
+    words = {
+        ConnectionRefusedError: "nothing listens there; start the server, or correct the port",
+        socket.gaierror: "the host name was not found; correct the address, or check the network",
+    }
+    return PassingError(words.get(type(last)) or f"{type(last).__name__} {last}".rstrip())
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

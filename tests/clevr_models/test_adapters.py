@@ -83,7 +83,7 @@ def fails(given: NDArray[np.float32], question: Question) -> NDArray[np.float64]
         (gives([[-0.5, 1.5]] * 2), "has minimum -0.5"),
         (gives([[np.nan, 1.0]] * 2), "not probabilities"),
         (gives([[0.5, 0.5]] * 2, "yes"), "its labels are str"),
-        (gives([[0.5, 0.5]] * 2, ("yes", "yes")), "name an answer twice"),
+        (gives([[0.5, 0.5]] * 2, ("yes", "yes")), "name the answer .yes. twice"),
         (gives([[]] * 2, ()), "are empty"),
         (fails, "fails on a probe picture: RuntimeError: out of memory"),
     ],
@@ -208,7 +208,7 @@ def test_a_service_that_stays_away_is_given_up(service: str) -> None:
     with pytest.raises(ModelError, match="did not answer in 4 attempts; the last error: status 503"):
         HttpAnswerer(service, sleep=waits)(pictures(1), CUBES)
     assert waits == [1.0, 4.0, 16.0] and len(Service.requests) == 4
-    with pytest.raises(ModelError, match="in 4 attempts; the last error: ConnectionRefusedError"):
+    with pytest.raises(ModelError, match="in 4 attempts; the last error: nothing listens there"):
         HttpAnswerer("http://127.0.0.1:9/vqa", sleep=waits)(pictures(1), CUBES)
 
 
@@ -220,7 +220,7 @@ def test_a_service_that_does_not_answer_in_time_is_tried_again(service: str) -> 
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/vqa"
-        with pytest.raises(ModelError, match=r"in 2 attempts; the last error: (TimeoutError|timeout)"):
+        with pytest.raises(ModelError, match=r"in 2 attempts; the last error: no complete reply within 0.05 s"):
             HttpAnswerer(address, timeout_s=0.05, waits_s=(1.0,), sleep=Waits())(pictures(1), CUBES)
 
 

@@ -146,7 +146,7 @@ def drips(head: bytes, drop: bytes) -> Callable[[socket.socket], None]:
 def test_a_reply_that_drips_ends_at_the_timeout_in_total(head: bytes, drop: bytes) -> None:
     with (
         serving(drips(head, drop)) as service,
-        pytest.raises(ModelError, match=r"TimeoutError, no complete reply within 0\.5 s"),
+        pytest.raises(ModelError, match=r"no complete reply within 0\.5 s"),
     ):
         ask(service.url, timeout_s=0.5, waits_s=())
 
@@ -280,9 +280,9 @@ ADDRESSES = {
     "http://host\n/vqa": r"holds '\\n'",
     "http://host\\/vqa": "holds",
     "http://h\u00f6st/vqa": "holds",
-    "ftp://host/vqa": "scheme .* 'ftp' is not known",
-    "file:///etc/passwd": "scheme .* 'file' is not known",
-    "unix://socket": "scheme .* 'unix' is not known",
+    "ftp://host/vqa": "does not begin with http",
+    "file:///etc/passwd": "does not begin with http",
+    "unix://socket": "does not begin with http",
     "http://user@host/vqa": "without user",
     "http://host@/vqa": "without user",
     "http://host/?": "without user",
@@ -348,7 +348,7 @@ def test_a_service_over_tls_is_asked_and_kept_to_its_time(
     with serving(turn, turn, reads=False) as service:
         url = f"https://localhost:{service.port}/vqa"
         assert ask(url) == [[0.25, 0.75]]
-        with pytest.raises(ModelError, match="TimeoutError, no complete reply within 1 s"):
+        with pytest.raises(ModelError, match="no complete reply within 1 s"):
             ask(url, timeout_s=1.0, waits_s=())
 
 
