@@ -189,6 +189,8 @@ class ClevrFiles:
 def open_files(folder: Path, splits: tuple[str, ...] = ()) -> ClevrFiles:
     """A folder in CLEVR's layout; InputError if it has no picture, or lacks a requested split."""
     images = folder / IMAGES
+    if not folder.is_dir():
+        raise InputError(f"{shown(folder)} {'is a file' if folder.exists() else 'does not exist'}; {LAYOUT}")
     if not images.is_dir():
         raise InputError(
             f"{shown(folder)} is no folder in CLEVR's layout: it has no images/; {_nearest(folder)}"
@@ -284,7 +286,7 @@ def _image_of(record: Mapping[str, object], file: RecordFile, where: str) -> tup
     number = record.get("image_index")
     if key:
         name = text(record[key], f"{where}, {key}")
-    elif type(number) is int:
+    elif type(number) is int and split:
         name = f"CLEVR_{split}_{number:06d}.png"
     else:
         name = text(field(record, "image_filename", where), f"{where}, image_filename")
@@ -315,8 +317,6 @@ def _is_shown(path: Path, root: Path) -> bool:
 
 def _nearest(folder: Path) -> str:
     """What to give instead of a folder without images/."""
-    if not folder.is_dir():
-        return f"it {'is a file' if folder.exists() else 'does not exist'}; {LAYOUT}"
     if folder.name == IMAGES:
         return f"give the folder above it: {shown(folder.parent)}"
     deeper = sorted(path.parent for path in folder.glob(f"*/{IMAGES}") if _is_folder(path, folder))

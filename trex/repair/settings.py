@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, unknown
 from trex.inference.repair.perturbation import Noise
 from trex.query.schema import Count, ModelSection, Name, Real, Section
 from trex.query.shipped import QUERIES, SUFFIX
@@ -334,10 +334,8 @@ def repair_path(given: str) -> Path:
     if not path.exists() and path.name == given and shipped.is_file():
         return shipped
     if not path.exists():
-        names = ", ".join(sorted(path.stem for path in REPAIRS.glob(f"*{SUFFIX}")))
-        raise InputError(
-            f"repair {given!r} is no file, and none of the shipped ones ({names}); give a TOML file"
-        )
+        names = sorted(path.stem for path in REPAIRS.glob(f"*{SUFFIX}"))
+        raise unknown("repair", given, names, "A repair is one of these shipped ones, or the path of a TOML file.")
     return path
 
 

@@ -49,10 +49,14 @@ class FirstScreen:
     @property
     def lines(self) -> list[str]:
         """The screen as lines of text."""
+        return [self.what, *self.details, *(f"{words}: {command}" for words, command in self.then)]
+
+    @property
+    def details(self) -> list[str]:
+        """The lines between what the model does wrong and what can be done."""
         far = [self.how_far] if self.how_far else []
         also = [f"Also: {words}" for words in self.also]
-        then = [f"{words}: {command}" for words, command in self.then]
-        return [self.what, *self.evidence, f"How often: {self.how_often}", *far, *also, *then]
+        return [*self.evidence, f"How often: {self.how_often}", *far, *also]
 
     def document(self) -> Mapping[str, object]:
         """The screen for machines."""

@@ -117,7 +117,7 @@ def test_bad_input_is_named(tmp_path: Path, query: Path, keywords: dict[str, Any
 def test_a_folder_without_a_repair_is_named(tmp_path: Path) -> None:
     with pytest.raises(trex.InputError, match="is no repair"):
         trex.open_repair(tmp_path / "nothing")
-    with pytest.raises(trex.InputError, match="is no file, and none of the shipped ones"):
+    with pytest.raises(trex.InputError, match="is one of these shipped ones, or the path of a TOML file"):
         trex.repair("nothing", out=tmp_path / "r")
     assert list(tmp_path.iterdir()) == []
 

@@ -56,7 +56,7 @@ def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("identify nothing", "is no file, and none of the shipped ones ("),
+        ("identify mnis", "repair 'mnis' is not known (clevr, fashion, mnist); did you mean 'mnist'?"),
         ("identify mnist --data nowhere", "data folder nowhere does not exist"),
         ("identify mnist --data . --set identify.sedes=3", "did you mean 'seeds'"),
         ("identify mnist --data . --set generator.name=mnist-gan", "expected vae"),

@@ -103,10 +103,13 @@ def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
     often = how_often_words(built.manifest, built.results)
     for sentence in (headline(built.manifest, built.results), often, *family_sentences(built.results)):
         assert sentence in result.stdout
+    known = tuple(replace(family, rate=None) for family in built.results.families.known)
+    unmet = replace(built.results, families=replace(built.results.families, known=known))
+    assert all(text.endswith("in the random sample none") for text in family_sentences(unmet)) and known
     assert "   1. " in result.stdout and "true answer" in result.stdout
     first = json.loads((built.path / "findings.json").read_text())["finding"]
     notebook, page = built._repr_html_(), (built.path / "report.html").read_text()
-    for sentence in (first["what"], *first["evidence"]):
+    for sentence in (first["what"], *first["evidence"], f"How often: {first['how_often']}"):
         assert sentence in result.stdout and escape(sentence) in notebook
     assert f"<h1>{escape(first['what'])}</h1>" in page
 

@@ -338,10 +338,7 @@ class Run:
         with run_folder.open_run(self.path, for_writing=False, world=self.world) as folder:
             traces, explained = read_traces(folder), read_explanations(folder)
         first = first_screen(self.manifest, results, self.path, self.holds, traces, explained)
-        sentences = [
-            f"{first.what}{state}",
-            *(part for part in (*first.evidence, *first.also, first.how_often, first.how_far) if part),
-        ]
+        sentences = [f"{first.what}{state}", *first.details]
         shown = self.hits[:SHOWN]
         more = f"{len(shown)} of {len(self.hits)} shown; " if len(self.hits) > len(shown) else ""
         cards = [hit._repr_html_() for hit in shown]

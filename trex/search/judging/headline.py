@@ -95,8 +95,8 @@ def family_sentences(results: Results) -> tuple[str, ...]:
     """The first families, two sentences each, for a terminal."""
     shown = [family for family in results.families.known if family.is_traced]
     texts = [
-        f"family {family.number}: {family.words} {family.size} of {len(results.found)} found; in the random "
-        f"sample {family.how_often}"
+        f"family {family.number}: {family.words} {family.size} of {len(results.found)} found; "
+        f"in the random sample {family.how_often if family.rate else 'none'}"
         for family in shown[:FAMILIES_TOLD]
     ]
     more = len(shown) - FAMILIES_TOLD
