@@ -34,6 +34,9 @@ LogProb = Annotated[
 ]  # null is -inf, as in draws.jsonl
 
 
+WORDS = {"path_type": "it must be a path", "extra_forbidden": "this key is not known"}  # for pydantic's own
+
+
 class Problem(NamedTuple):
     """What is wrong with a value: its dotted key ("search.seed"; "" for the whole), and why, in lower case."""
 
@@ -42,8 +45,7 @@ class Problem(NamedTuple):
 
 
 def problem_in(detail: ErrorDetails) -> Problem:
-    is_path = detail["type"] == "path_type"  # pydantic's message names pathlib's class
-    message = "it must be a path" if is_path else detail["msg"].removeprefix("Value error, ")
+    message = WORDS.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     return Problem(".".join(map(str, detail["loc"])), message[:1].lower() + message[1:])
 
 

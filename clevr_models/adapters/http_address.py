@@ -36,7 +36,9 @@ def split_address(url: str, secret: str = "TREX_MODEL_TOKEN") -> SplitResult:
             "host name in ASCII (xn--...)"
         )
     if not url.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES)):
-        raise InputError(f"the address of the model, {short(url)}, does not begin with http:// or https://; {GIVE}")
+        raise InputError(
+            f"the address of the model, {short(url)}, does not begin with http:// or https://; {GIVE}"
+        )
     return _split(url)
 
 

@@ -220,7 +220,9 @@ def test_a_service_that_does_not_answer_in_time_is_tried_again(service: str) -> 
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/vqa"
-        with pytest.raises(ModelError, match=r"in 2 attempts; the last error: no complete reply within 0.05 s"):
+        with pytest.raises(
+            ModelError, match=r"in 2 attempts; the last error: no complete reply within 0.05 s"
+        ):
             HttpAnswerer(address, timeout_s=0.05, waits_s=(1.0,), sleep=Waits())(pictures(1), CUBES)
 
 

@@ -102,7 +102,7 @@ def test_another_file_or_card_is_another_model(tmp_path: Path) -> None:
         (mean_colors(), {**LABELS, "words": {"red": 1}, "length": 2}, "and a question, int64"),
         (with_question(), LABELS, "only input, as its card has no words"),
         (mean_colors(), [], "it may hold labels, gives, words and length"),
-        (mean_colors(), {**LABELS, "sigmoid": True}, "sigmoid: extra inputs are not permitted"),
+        (mean_colors(), {**LABELS, "sigmoid": True}, "sigmoid: this key is not known"),
         (mean_colors(), {"labels": "red"}, "labels: input should be a valid tuple"),
         (mean_colors(), {**LABELS, "gives": "odds"}, "gives: input should be 'logits' or 'probabilities'"),
         (

@@ -335,7 +335,9 @@ def repair_path(given: str) -> Path:
         return shipped
     if not path.exists():
         names = sorted(path.stem for path in REPAIRS.glob(f"*{SUFFIX}"))
-        raise unknown("repair", given, names, "A repair is one of these shipped ones, or the path of a TOML file.")
+        raise unknown(
+            "repair", given, names, "A repair is one of these shipped ones, or the path of a TOML file."
+        )
     return path
 
 

@@ -367,7 +367,11 @@ def test_a_key_is_found_however_it_is_written(name: str, tmp_path: Path) -> None
         ("openai:", ModelOptions("http://localhost/v1"), "names no model of a server"),
         ("openai:m", ModelOptions(), "set OPENAI_BASE_URL, or .model. endpoint"),
         ("openai:m", ModelOptions("ftp://localhost/v1"), "does not begin with http"),
-        ("openai:m", ModelOptions("localhost:8000/v1"), "the model, .localhost:8000/v1., does not begin with"),
+        (
+            "openai:m",
+            ModelOptions("localhost:8000/v1"),
+            "the model, .localhost:8000/v1., does not begin with",
+        ),
         ("openai:m", ModelOptions("http://user:pw-x@localhost/v1"), "OPENAI_API_KEY"),
         ("openai:m", ModelOptions("http://localhost/v1?key=pw-x"), "OPENAI_API_KEY"),
         ("openai:m", ModelOptions("http://localhost/v1", prompt="Look!"), "holds {question} 0 times"),

@@ -309,6 +309,18 @@ def test_a_query_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     assert trex("find", query, "--out", tmp_path / "run").exit_code == 0
 
 
+CARD = """
+name = "egg"
+plural = "eggs"
+nouns = ["egg"]
+outline = "sphere"
+mesh = "egg.obj"
+made_by = "by hand"
+licence = "CC0"
+license = "CC0"
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
@@ -316,12 +328,14 @@ def test_a_query_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ("/dev/zero", ["shape card /dev/zero cannot be read", "is a device"]),
         ("a" * 299, ["introduce 'aaaa", "File name too long"]),
         ("gone.toml", ["introduce 'gone.toml'", "does not exist"]),
+        ("card.toml", ["card.toml: license: this key is not known (keys: name,", "licence"]),
     ],
 )
 def test_a_shape_card_that_cannot_be_read_is_named_with_its_reason(
     name: str, parts: list[str], tmp_path: Path
 ) -> None:
     text = QUERY.replace("[scene]", f'[scene]\nintroduce = ["{name}"]')
+    (tmp_path / "card.toml").write_text(CARD)
     refused(trex("check", write_query(tmp_path, text)), *parts)
 
 

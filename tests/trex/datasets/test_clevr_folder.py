@@ -115,7 +115,9 @@ def test_a_scene_that_names_no_picture_and_no_split_is_told(data: Folder) -> Non
     """It was said that images/CLEVR__000000.png is not there."""
     (data.path / "scenes/CLEVR_val_scenes.json").rename(data.path / "scenes/mine.json")
     text = (data.path / "scenes/mine.json").read_text()
-    (data.path / "scenes/mine.json").write_text(text.replace("image_filename", "name").replace('"split"', '"part"'))
+    (data.path / "scenes/mine.json").write_text(
+        text.replace("image_filename", "name").replace('"split"', '"part"')
+    )
     found = notes(opened(data))
     assert "image_filename" in found["scenes/mine.json: scene 0"] and "not there" not in str(found)
 
@@ -219,7 +221,9 @@ def test_pictures_without_splits(data: Folder) -> None:
 def test_folders_that_hold_nothing_usable_are_refused(tmp_path: Path, data: Folder) -> None:
     query, out = write_query(tmp_path), tmp_path / "out"
     refused(
-        trex("baseline", query, "--dataset", tmp_path / "gone", "--out", out), "gone does not exist; give", "images/SPLIT"
+        trex("baseline", query, "--dataset", tmp_path / "gone", "--out", out),
+        "gone does not exist; give",
+        "images/SPLIT",
     )
     (tmp_path / "bare/images/val").mkdir(parents=True)
     refused(trex("baseline", query, "--dataset", tmp_path / "bare", "--out", out), "holds no PNG or JPEG")

@@ -66,7 +66,7 @@ def test_paths_of_a_query_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.
         ('name = "fake"', ["it belongs to [generator] or [model]: generator.name or model.name"]),
         (
             "[target.options]\nbeta = 2",
-            ["options.beta of kind 'high_confidence': extra inputs are not permitted"],
+            ["options.beta of kind 'high_confidence': this key is not known"],
         ),
         ("question = ", ["not TOML", "Invalid value"]),
     ],
