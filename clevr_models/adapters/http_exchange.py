@@ -265,7 +265,7 @@ def _mapped(url: str, error: Exception) -> Exception:
     last = found[-1]
     if isinstance(last, BrokenPipeError | ConnectionResetError):
         return ClosedError("the server closed the connection; the request may be too large for it")
-    words = {
+    words: dict[type[Exception], str] = {
         ConnectionRefusedError: "nothing listens there; start the server, or correct the port",
         socket.gaierror: "the host name was not found; correct the address, or check the network",
     }
