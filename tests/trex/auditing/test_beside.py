@@ -24,7 +24,7 @@ from trex.auditing.document import _family as stored_family
 from trex.auditing.judging.findings import Finding, share_words
 from trex.auditing.judging.reword import Wordings
 from trex.auditing.page import write_beside
-from trex.auditing.records import EXAMINED, SETTINGS, Settings
+from trex.auditing.records import EXAMINED, SETTINGS, Settings, option_name
 from trex.auditing.side_by_side import CODEC, SideBySide, StoredAudit, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, SWEPT
 from trex.families.discover import conditions_of
@@ -125,7 +125,7 @@ def test_an_audit_of_other_scenes_or_questions_is_refused(
         if isinstance(value, tuple)
         else value + 1
     }
-    with pytest.raises(InputError, match=name):
+    with pytest.raises(InputError, match=option_name(name)):
         read_other(tmp_path, Settings(**values))
 
 
