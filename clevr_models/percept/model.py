@@ -56,6 +56,8 @@ class Percept(nn.Module):
 class PerceptAnswers(nn.Module):
     """Images (B, 3, H, W) in [0, 1] to natural logs (B, 28), float64, differentiable: one question."""
 
+    fingerprint_name = "percept"  # wherever the weights lie
+
     def __init__(self, percept: Percept, program: Program) -> None:
         super().__init__()
         self.percept = percept
@@ -68,10 +70,10 @@ class PerceptAnswers(nn.Module):
 
 @dataclass(frozen=True)
 class PerceptModel:
-    """The shipped model, not bound to a question yet."""
+    """A model of this network, not bound to a question yet, under the name that the user gave."""
 
     percept: Percept
-    name: str = "percept"
+    name: str = "shipped"
     input_size: tuple[int, int] | None = INPUT_SIZE
     reads_words: ClassVar[bool] = False
 
@@ -106,15 +108,18 @@ class PerceptModel:
 
 def load_shipped() -> PerceptModel:
     """The model in this package; InputError if its weights are missing or do not match the card."""
-    return load_percept(SHIPPED)
+    return load_percept(SHIPPED, "shipped")
 
 
-def load_percept(weights: Path) -> PerceptModel:
-    """The model of a safetensors file with its card (.json) beside it; InputError if they do not match."""
+def load_percept(weights: Path, name: str = "") -> PerceptModel:
+    """The model of a safetensors file with its card (.json) beside it; InputError if they do not match.
+
+    Its name is that of the file unless another is given.
+    """
     percept = Percept()
     load_into(percept, expand(read_safetensors(weights)), weights)
     channels_last(percept)
-    return PerceptModel(percept.eval().requires_grad_(False))
+    return PerceptModel(percept.eval().requires_grad_(False), name or str(weights))
 
 
 def channels_last(module: nn.Module) -> None:

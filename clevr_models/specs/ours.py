@@ -90,7 +90,7 @@ def _openai(spec: str, threads: int, options: ModelOptions | None = None) -> Cle
 def _percept(spec: str, threads: int) -> ClevrModel:
     from trex.clevr_models.percept.model import load_percept
 
-    return load_percept(from_home(Path(spec)))
+    return load_percept(from_home(Path(spec)), spec)
 
 
 def _ask(spec: str, threads: int) -> ClevrModel:

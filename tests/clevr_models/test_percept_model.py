@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from tests.clevr_models.percept_worlds import chain
 from trex.artifacts.card import read_card
 from trex.artifacts.weights import compact, write_safetensors
+from trex.clevr_models.catalog import load_model
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import Question
 from trex.clevr_models.percept.model import SHIPPED, Percept, PerceptModel, load_percept, load_shipped
 from trex.clevr_models.percept.network import find_peaks
 from trex.foundation.errors import InputError
+from trex.worlds.fingerprint import model_fingerprint, weights_fingerprint
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -54,6 +56,19 @@ def test_log_probs_are_float64_and_sum_to_one(model: PerceptModel, size: tuple[i
     assert bound.labels == ANSWERS and logs.shape == (2, 28) and logs.dtype == np.float64
     assert np.allclose(np.exp(logs).sum(axis=1), 1.0, atol=1e-9)
     assert np.exp(logs[:, 11:]).max() < 1e-9  # a count is asked for
+
+
+def test_two_files_have_two_names_and_no_name_is_part_of_a_fingerprint(weights: Path) -> None:
+    """Planted bug: the shipped model and a file of one's own were both "percept" on pages and in suites."""
+    own, moved = load_model(str(weights)), load_percept(weights, "moved.safetensors")
+    assert (own.name, moved.name, load_model("shipped").name) == (
+        str(weights),
+        "moved.safetensors",
+        "shipped",
+    )
+    known = {weights_fingerprint(each.name, each.bind(CUBES)) for each in (own, moved)}
+    assert len(known) == 1 and known.pop().startswith("percept ")  # as runs of before recorded it
+    assert model_fingerprint(own.name, own.bind(CUBES)) == model_fingerprint("percept", moved.bind(CUBES))
 
 
 def test_a_row_does_not_depend_on_its_company(model: PerceptModel) -> None:

@@ -31,7 +31,7 @@ OPTIONS = {  # that are not named as their setting
     "deciding": "--confirm-preset",
     "severity": "--weigh",
     "model": "the model",
-    "weights": "the model's weights",
+    "weights": "the model or its weights",
     "probe_probabilities": "the model's answers",
     "narrows": "the version of trex",
     "format": "the format of its files",
@@ -247,8 +247,11 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
-    same_answers = {"probe_probabilities": known.probe_probabilities}
-    if keys := differing_keys(_by_option(vars(known)), _by_option(vars(settings) | same_answers)):
+    same = {
+        "probe_probabilities": known.probe_probabilities,
+        "model": known.model,
+    }  # `weights` tell models apart
+    if keys := differing_keys(_by_option(vars(known)), _by_option(vars(settings) | same)):
         raise InputError(
             f"{folder} holds an audit with other settings ({keys}); repeat its options, or choose another --out"
         )

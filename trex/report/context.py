@@ -261,11 +261,11 @@ class ReportContext:
 
 def model_words(manifest: Manifest) -> str:
     """Display name of the model."""
-    model = manifest.query.model
-    if model_shown(manifest.query, manifest.facts.model) == SHIPPED:
+    model, shown = manifest.query.model, model_shown(manifest.query, manifest.facts.model)
+    if shown == SHIPPED:
         return "the shipped model"
     sampled = f" (sampled, {model.samples} per picture)" if model.samples else ""
-    return f"{manifest.facts.model}{sampled}"
+    return f"{shown}{sampled}"
 
 
 def _plots(manifest: Manifest, results: Results) -> list[tuple[str, str, str]]:

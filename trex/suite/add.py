@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from trex.auditing.document import is_audit, opened_failure, read_failures
+from trex.auditing.records import read_settings
+from trex.auditing.work import MANIFEST
 from trex.export.clevr import LaidOut, write_answers, write_split
 from trex.export.export import write_whole
 from trex.export.items import FOUND, ExportItem, answer_json, read_items
@@ -182,7 +184,8 @@ def _audited(folder: Path) -> _Source:
         group = scenes.index(scene_id(scene))  # questions about one scene are related
         kept = BatchScene("", *answer, failure.question, steps, group, _of_scene(scene))
         failures.append(_Failure(kept, scene, program, partial(_pngs, picture)))
-    return _Source(folder, found.model, tuple(failures))
+    settings = read_settings(folder / MANIFEST, inside=folder)
+    return _Source(folder, found.model, tuple(failures), weights=settings.weights if settings else "")
 
 
 def _pngs(picture: Picture) -> tuple[bytes, bytes]:

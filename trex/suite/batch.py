@@ -72,7 +72,9 @@ class BatchFile:
 
     def is_by(self, model: str, weights: str) -> bool:
         """Whether this model's failures were selected for the batch; told by the name if a fingerprint is missing."""
-        return self.weights == weights if self.weights and weights else self.model == model
+        if self.weights and weights:
+            return self.weights == weights
+        return self.model == model or weights.startswith(f"{self.model} ")
 
 
 CODEC = Codec(BatchFile, InputError)

@@ -138,6 +138,11 @@ class SuiteRun:
             result for result in self.results if result.failed_before is not None and not result.is_selected
         ]
 
+    @property
+    def _either(self) -> str:
+        """This run's model, or the last one's."""
+        return " or ".join(dict.fromkeys((self.model, self.last)))
+
     def of(self, change: Change) -> tuple[SceneResult, ...]:
         """The results with this change."""
         return tuple(result for result in self.results if result.change is change)
@@ -160,9 +165,7 @@ class SuiteRun:
             why = (
                 f"No earlier run has asked these scenes{here}"
                 if unasked
-                else (
-                    f"The scenes that both runs have{here} were added because one of the two models fails on them"
-                )
+                else f"The scenes that both runs have{here} were added because {self._either} fails on them"
             )
             return first, f"{why}, so there is nothing to test."
         before, now = test.both + test.only_first, test.both + test.only_second

@@ -22,7 +22,7 @@ def model_fingerprint(name: str, bound: Classifier) -> str:
     tensors = _tensors(bound)
     if tensors is None:
         return f"{name} {bound!r}" if type(bound).__repr__ is not object.__repr__ else name
-    return f"{name} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
+    return f"{_named(bound, name)} {tensor_hash(tensors)} {getattr(bound, 'identity', '')}".strip()
 
 
 def probe_probabilities_of(bound: Classifier) -> tuple[float, ...]:
@@ -41,7 +41,12 @@ def weights_fingerprint(name: str, bound: Classifier) -> str:
         return f"{name} {getattr(bound, 'identity', '')}".strip()
     encoding = getattr(bound.module, "question_tensors", ()) if hasattr(bound, "module") else ()
     kept = {key: tensor for key, tensor in tensors.items() if key not in encoding}
-    return f"{name} {tensor_hash(kept)} {getattr(bound, 'identity', '')}".strip()
+    return f"{_named(bound, name)} {tensor_hash(kept)} {getattr(bound, 'identity', '')}".strip()
+
+
+def _named(bound: Classifier, name: str) -> str:
+    """The model's name in a fingerprint: a module whose weights are a file of any name says `fingerprint_name`."""
+    return str(getattr(getattr(bound, "module", None), "fingerprint_name", name))
 
 
 def is_known_by_weights(bound: Classifier) -> bool:

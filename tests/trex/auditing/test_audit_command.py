@@ -26,7 +26,7 @@ from trex.auditing.perform import (
     planned,
     work_of,
 )
-from trex.auditing.records import SETTINGS, Settings, option_name
+from trex.auditing.records import SETTINGS, Settings, check_same, option_name
 from trex.auditing.work import Opened
 from trex.commands.shell.app import loaded
 from trex.foundation.errors import InputError
@@ -146,7 +146,7 @@ def test_a_finished_audit_whose_settings_are_damaged_is_read_by_its_report(
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     (copy / "audit.json").write_bytes(text)
     assert carried_out(copy, bank)["families"] == message["families"]
-    refused(trex(*ARGUMENTS, "--bank", bank, "--out", copy, "--seed", "1"), "other settings (seed)")
+    refused(trex(*ARGUMENTS, "--bank", bank, "--out", copy, "--seed", "1"), "other settings (--seed)")
 
 
 def linked(folder: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_folder_that_was_tampered_with_is_named(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--seed", "1"), "other settings (seed)"),
-        (("--bank-seed", "1"), "other settings (bank_seed)"),
-        (("--no-explain",), "other settings (explain)"),
+        (("--seed", "1"), "other settings (--seed)"),
+        (("--bank-seed", "1"), "other settings (--bank-seed)"),
+        (("--no-explain",), "other settings (--explain)"),
         (("--bank-seed", "-1"), "--bank-seed -1: give 0"),
         (("--scenes", "0"), "--scenes 0: give 1"),
         (("--held-out", "0"), "--held-out 0: give 1"),
@@ -227,6 +227,14 @@ def test_an_audit_is_not_compared_with_itself(tmp_path: Path, monkeypatch: pytes
     itself = trex(*ARGUMENTS, "--out", tmp_path / "mine", "--beside", "mine")
     refused(itself, "--beside mine is the folder of this audit")
     assert not Path("mine").exists()
+
+
+def test_the_settings_of_a_model_that_was_named_otherwise_are_the_same(tmp_path: Path) -> None:
+    """Audits of before called the shipped model, and weights of one's own, "percept"."""
+    settings = work_of(AuditOptions(model=NAMED)).settings
+    check_same(replace(settings, model="percept"), settings, tmp_path)
+    with pytest.raises(InputError, match="the model or its weights"):
+        check_same(replace(settings, weights="percept 0"), settings, tmp_path)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -316,7 +324,7 @@ def test_questions_of_the_chosen_kinds_and_families_alone_are_asked(of_kinds: Pa
 def test_the_choice_of_kinds_is_part_of_the_audit(of_kinds: Path) -> None:
     """In another order it is the same one."""
     carried_out(of_kinds, of_kinds.parent / "bank", *KINDS[2:], *KINDS[:2])
-    refused(trex(*ARGUMENTS, "--out", of_kinds), "other settings (families)")
+    refused(trex(*ARGUMENTS, "--out", of_kinds), "other settings (--families)")
 
 
 def test_a_budget_does_not_change_with_the_probes(tmp_path: Path) -> None:

@@ -246,7 +246,9 @@ def test_the_audited_model_fails_its_suite_with_the_same_answers(suite: Path) ->
     """Each question goes with its own picture: swapped questions would give other answers."""
     results = run_suite(SuiteRunOptions(suite=suite, model=NAMED)).results
     assert results and all(result.fails for result in results)
-    assert [result.answer for result in results] == [scene.answer for scene in only(suite).content.scenes]
+    content = only(suite).content
+    assert [result.answer for result in results] == [scene.answer for scene in content.scenes]
+    assert content.weights and not content.is_by(content.model, "other weights")
 
 
 def test_adding_an_audit_again_adds_nothing(made: package.AuditResult, suite: Path) -> None:

@@ -57,6 +57,15 @@ def test_it_needs_nothing_but_itself(page: Page, done: Outcome) -> None:
     assert page.open == []
 
 
+def test_a_run_of_before_names_the_weights_that_the_user_gave(done: Outcome) -> None:
+    """Planted bug: "percept", whatever file it was."""
+    query = done.manifest.query
+    own = query.model_copy(update={"model": query.model.model_copy(update={"name": "mine.safetensors"})})
+    facts = done.manifest.facts.model_copy(update={"model": "percept"})
+    before = done.manifest.model_copy(update={"query": own, "facts": facts})
+    assert context.model_words(before) == "mine.safetensors"
+
+
 def test_a_page_replaces_a_page(done: Outcome, tmp_path: Path) -> None:
     for _ in range(2):
         trex_done("report", done.folder, "--out", tmp_path / "page.html")

@@ -268,11 +268,26 @@ def test_related_hits_are_one_case_of_the_test(suite: Path, monkeypatch: pytest.
     assert SuiteRun("new", "old", tuple(better)).sentences()[1].startswith("Fewer failures")
 
 
+def test_both_models_whose_failures_were_selected_are_named() -> None:
+    """Planted bug: "one of the two models fails on them" where one model was asked twice."""
+    result = SceneResult("b/p", "Q?", "1", "2", 0.9, failed_before=True, is_selected=True)
+    for last, who in (("shipped", "shipped"), ("mine.safetensors", "shipped or mine.safetensors")):
+        assert (
+            f"were added because {who} fails on them" in SuiteRun("shipped", last, (result,)).sentences()[1]
+        )
+
+
 def test_a_model_is_the_one_that_was_searched_by_its_weights_or_else_by_its_name(suite: Path) -> None:
     content = only(suite).content
     assert content.weights and content.is_by("another name", content.weights)
     assert not content.is_by(content.model, "other weights") and content.is_by(content.model, "")
     assert not content.is_by("another name", "")
+    audited = replace(
+        content, model="percept", weights=""
+    )  # by an audit that names the network, not the file
+    assert audited.is_by("shipped", "percept 01234567") and not audited.is_by(
+        "shipped", "perception 01234567"
+    )
 
 
 def test_each_scene_is_compared_with_itself(suite: Path, ask: Ask) -> None:

@@ -24,7 +24,7 @@ from trex.trials.baseline.beside import attach_runs
 from trex.trials.baseline.files import FILES, StoredBaseline
 from trex.trials.baseline.score import Planned, RenderedScenes, score_examples
 from trex.trials.options import BaselineOptions
-from trex.worlds.registry import SHIPPED, model_shown
+from trex.worlds.registry import model_shown
 from trex.worlds.world import Plan
 
 K = TypeVar("K")
@@ -74,7 +74,7 @@ def empty_baseline(path: Path, plan: Plan) -> Baseline:
         question=plan.question.text,
         target=plan.target.describe(),
         answers=named_answers(plan.query),
-        model=SHIPPED if model_shown(plan.query, plan.model_name) == SHIPPED else plan.model_name,
+        model=model_shown(plan.query, plan.model_name),
         model_hash=plan.model_key(),
         world=world_words(plan.query),
         source="",
