@@ -178,7 +178,10 @@ def own_world() -> Image.Image:
             exec(block.body, names)
     specs = specs_of(names["world"].prior)
     values = values_at(specs, names["run"].hits[0].record.z)
-    return disks(names, [values, own_edits(specs, values)["radius"]])
+    return disks(
+        names,
+        [values, next(each for name, each in own_edits(specs, values).items() if name.startswith("radius"))],
+    )
 
 
 def disks(names: dict[str, Any], shown: Sequence[Values]) -> Image.Image:

@@ -31,4 +31,5 @@ print(run.summary(), explanation)
 
 # %%
 assert run.hits[0].truth == "disk" and run.hits[0].is_wrong
-assert "radius" in explanation.responsible and "gray" not in explanation.responsible
+changes = " ".join(explanation.responsible)
+assert "radius to 0.275" in changes and "gray" not in changes

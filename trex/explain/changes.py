@@ -73,10 +73,8 @@ class ChangedHit:
     def sentences(self) -> tuple[str, ...]:
         """What explains the hit, and by what that is judged."""
         happens, n = HAPPENS[self.compared], len(self.changes)
-        names = ", ".join(self.responsible)
-        found = (
-            f"One change alone and {happens}: {names}." if names else f"After none of {n} changes {happens}."
-        )
+        names = ", or ".join(self.responsible)
+        after = f"After one change alone ({names})" if names else f"After none of {n} changes"
         control = (
             ()
             if self.is_exact
@@ -84,7 +82,7 @@ class ChangedHit:
         )
         return (
             f"{self.hit.words}: model {self.hit.answer}, truth {self.hit.truth or 'unknown'}.",
-            found,
+            f"{after} {happens}.",
             *control,
         )
 

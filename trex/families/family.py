@@ -154,7 +154,7 @@ class Family:
 
     def _repr_html_(self) -> str:
         """The sentence, what speaks for it, and how often it occurs, for notebooks."""
-        rate = [f"Random {self.noun.many} of the family: {self.how_often}."] if self.rate else []
+        rate = [f"How often: {self.how_often} of {self.sampled}."] if self.rate else []
         return block_html(
             self.words, [each for each in (self.evidence, *rate) if each], [], counted(self.size, "hit")
         )
@@ -298,6 +298,13 @@ class Family:
         if self.rate.point is None:
             return f"{self.rate.range} (95% CI)"
         return f"{self.rate.figure} (95% CI {self.rate.range})"
+
+    @property
+    def sampled(self) -> str:
+        """Of what the rate is the share: of random scenes or, if its rule was made from half of them, of the others."""
+        if self.rate is None or self.symptom not in OF_VALUES:
+            return f"random {self.noun.many}"
+        return f"the {self.rate.of} random {self.noun.many} that judge the rule"
 
     @cached_property
     def value(self) -> str:

@@ -43,7 +43,7 @@ def family_rate(family: Family, noun: Noun, checks_noise: bool) -> str:
     if family.rate is None:
         return f"no {noun.one} of the random sample is in it"
     stays = ", new render noise included" if checks_noise else ""
-    return f"this family: {family.how_often} of random {noun.many}{stays}"
+    return f"this family: {family.how_often} of {family.sampled}{stays}"
 
 
 def family_choices(families: Families, noun: Noun) -> list[tuple[str, str]]:

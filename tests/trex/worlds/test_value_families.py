@@ -215,8 +215,10 @@ def test_a_run_states_the_fault_wherever_families_are_shown(tmp_path: Path) -> N
     )
     assert words in repr(family) and words in family._repr_html_() and words in run._repr_html_()
     assert run.summary().startswith(f"{words}\nIn all {len(run.hits)} pictures found the answer is wrong")
-    assert words in run.report().read_text(encoding="utf-8")
-    assert "in the random sample" in run.summary() and family.evidence in run.summary()
+    judging = "the 100 random pictures that judge the rule"  # the first screen's rate is of all
+    page = run.report().read_text(encoding="utf-8")
+    assert words in page and f"{family.how_often} of {judging}" in page
+    assert f"in {judging} {family.how_often}" in run.summary() and family.evidence in run.summary()
     assert trex.open_run(run.path).families != run.families, "without the world's code, values have no names"
 
 

@@ -96,7 +96,7 @@ def family_sentences(results: Results) -> tuple[str, ...]:
     shown = [family for family in results.families.known if family.is_traced]
     texts = [
         f"family {family.number}: {family.words} {family.size} of {len(results.found)} found; "
-        f"{f'in the random sample {family.how_often}' if family.rate else 'none in the random sample'}"
+        f"{f'in {family.sampled} {family.how_often}' if family.rate else f'none in {family.sampled}'}"
         for family in shown[:FAMILIES_TOLD]
     ]
     more = len(shown) - FAMILIES_TOLD

@@ -115,10 +115,11 @@ def own_edits(specs: Sequence[Spec], values: Values) -> dict[str, Values]:
     edits: dict[str, Values] = {}
     for spec in specs:
         if not spec.entries:
-            changes: list[tuple[str, Value]] = [(spec.name, (spec.low + spec.high) / 2.0)]
+            middle = (spec.low + spec.high) / 2.0
+            changes: list[tuple[str, Value]] = [(f"{spec.name} to {middle:.3g}", middle)]
         else:
             others = [entry for entry in dict.fromkeys(spec.entries) if entry != values[spec.name]]
-            changes = [(f"{spec.name} {entry}", entry) for entry in others]
+            changes = [(f"{spec.name} to {entry}", entry) for entry in others]
         for said, value in changes:  # 1 and "1" are said alike
-            edits[f"{spec.name} = {value!r}" if said in edits else said] = {**values, spec.name: value}
+            edits[f"{spec.name} to {value!r}" if said in edits else said] = {**values, spec.name: value}
     return edits
