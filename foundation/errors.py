@@ -29,9 +29,13 @@ class RunError(TrexError):
 
 
 def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> InputError:
-    """An InputError that names the value, the nearest allowed one, and all allowed ones, then `fix`."""
+    """An InputError that names the value, the nearest allowed word, and all that is allowed, then `fix`.
+
+    No number is near: 17 is not meant for 7.
+    """
     choices = tuple(allowed)
-    near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], choices, n=1)
+    words = [choice for choice in choices if not choice.isdigit()]
+    near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], words, n=1)
     quoted = repr(value) if len(value) <= MAX_VALUE_LENGTH else repr(value[:MAX_VALUE_LENGTH]) + "..."
     hint = f"; did you mean {near[0]!r}?" if near else ""
     wrong = f"{kind} {quoted} is not known ({', '.join(choices)}){hint}"

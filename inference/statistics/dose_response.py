@@ -78,6 +78,11 @@ def threshold_of(
     )
 
 
+def shows_a_side(n: int) -> bool:
+    """Whether n independent values can show on which side of one half a share is: if they all agree."""
+    return threshold_of([0.0], [0.0], [n]).low != 0
+
+
 def _side(hits: float, n: int, level: float) -> int:
     """1 if the share is shown to be above one half, -1 if below, else 0."""
     low, high = clopper_pearson(min(hits, n), n, level)

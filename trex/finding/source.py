@@ -56,7 +56,7 @@ class QuerySource:
         if not self.label:
             check_query(self.path, query, self.overrides)
         load_code(query)
-        return make_plan(query, self.path.parent)
+        return make_plan(query, self.path.parent, "" if self.label else str(self.path))
 
     def trust(self) -> None:
         """Record that this user trusts the code and the addresses that the file names."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from trex.curves.options import CurveOptions
 from trex.explain.explanation import Explanation
 from trex.explain.traces import Traces
 from trex.families.family import Family, clear_value
 from trex.families.lineage import Families
 from trex.families.pattern import predicate
 from trex.foundation.words import capitalized, counted, percent, quoted
+from trex.inference.statistics.dose_response import shows_a_side
 from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.verdict import Ending
 from trex.inference.targets.own import Scored
@@ -219,7 +221,8 @@ def _then(manifest: Manifest, results: Results, run: Path) -> tuple[tuple[str, s
         return ()
     steps = []
     if manifest.world.form is SCENES:
-        if results.families.known and results.families.known[0].is_traced:
+        starts = len(set(results.families.clusters[: CurveOptions.model_fields["scenes"].default]))
+        if results.families.known and results.families.known[0].is_traced and shows_a_side(starts):
             over = _deciding(results.families.known[0])
             steps.append(
                 (

@@ -113,7 +113,7 @@ def trusted_plan(path: Path, overrides: Sequence[str], own: Sequence[str]) -> Pl
     query = toml_file.parse_query(toml_file.read_text(path), str(path), overrides)
     check_query(path, query, own)
     load_code(query)
-    return make_plan(query, path.parent)
+    return make_plan(query, path.parent, str(path))
 
 
 def _is_in_own_folder(path: Path) -> bool:

@@ -109,12 +109,21 @@ def _world(name: str, make: Callable[[str], object]) -> World[Latent]:
     return cast("World[Latent]", world)
 
 
-def make_plan(query: Query, query_dir: Path) -> Plan:
+def make_plan(query: Query, query_dir: Path, source: str = "") -> Plan:
     """The plan for a query, after all cheap checks: words, answers, shapes, weights.
 
-    `query_dir` is the folder of the query's file. InputError, too, if a world of the user's own would not ask the
-    model that the query names.
+    `query_dir` is the folder of the query's file, which errors call `source`. InputError, too, if a world of the
+    user's own would not ask the model that the query names.
     """
+    try:
+        return _planned(query, query_dir)
+    except InputError as error:
+        if not source or source in str(error):
+            raise
+        raise InputError(f"{source}: {error}") from error.__cause__
+
+
+def _planned(query: Query, query_dir: Path) -> Plan:
     name = query.generator.name
     world = world_named(name)
     if is_shipped(name):
@@ -189,4 +198,4 @@ def _plain(query: Query) -> Query:
 
 def check(path: Path, overrides: Sequence[str] = ()) -> Plan:
     """The plan for a query file, with every value checked; renders and writes nothing."""
-    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent)
+    return make_plan(parse_query(read_text(path), str(path), overrides), path.parent, str(path))

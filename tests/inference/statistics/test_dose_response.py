@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trex.inference.statistics import dose_response
-from trex.inference.statistics.dose_response import Threshold, simultaneous_band, threshold_of
+from trex.inference.statistics.dose_response import Threshold, shows_a_side, simultaneous_band, threshold_of
 from trex.inference.statistics.proportion import Interval, clopper_pearson
 
 DOSES = tuple(k / 10 for k in range(11))
@@ -133,6 +133,7 @@ def test_what_holds_at_every_dose_is_said_only_if_it_is_shown() -> None:
     assert threshold_of(DOSES, [7] * 11, [7] * 11).side_throughout == 1
     assert threshold_of(DOSES, [0] * 11, [7] * 11).side_throughout == -1
     assert threshold_of(DOSES, [6] * 11, [6] * 11) == Threshold(0, 0, None, None, None)
+    assert shows_a_side(7) and not shows_a_side(6) and not shows_a_side(0)
     once = threshold_of(DOSES, [7] * 5 + [4] + [7] * 5, [7] * 11)
     assert (once.side_throughout, once.up_to, once.since) == (0, 0.4, 0.6)
 

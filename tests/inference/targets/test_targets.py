@@ -123,7 +123,7 @@ def test_the_words_name_the_numbers() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: high_confidence(LABELS, "11"), "did you mean '1'"),
+        (lambda: high_confidence(LABELS, "11"), "answer '11' is not known"),
         (lambda: high_confidence(LABELS, "1", width=0.0), "width"),
         (lambda: high_confidence(LABELS, "1", width=math.nan), "width"),
         (lambda: high_confidence(LABELS, "1", tolerance=-0.1), "tolerance"),

@@ -50,7 +50,8 @@ BAD = {
     "unknown answer": (QUERY.replace('"2"', '"three"'), ["answer 'three' is not known", "0, 1, 2"]),
     "no question": (QUERY.replace('"How many red things are there?"', '" "'), ["has no question"]),
     "unknown question": (QUERY.replace("How many red things", "Why are there red things"), ["Why"]),
-    "impossible count": (QUERY.replace('"2"', '"11"'), ["answer '11'", "10"]),
+    "impossible count": (QUERY.replace('"2"', '"17"'), ["answer '17' is not known", "9, 10). These are"]),
+    "an empty file": ("", ["has no question"]),
     "answer of another kind": (
         QUERY.replace('"2"', '"red"'),
         ["answer 'red'", "9, 10). These are the answers that"],
@@ -101,7 +102,7 @@ def test_a_bad_query_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     text, parts = BAD[name]
     for command in (["check"], ["find", "--out", tmp_path / "run"]):
-        refused(trex(*command, write_query(tmp_path, text)), *parts)
+        refused(trex(*command, write_query(tmp_path, text)), "query.toml: ", *parts)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["query.toml"]
 
 

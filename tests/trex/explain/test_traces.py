@@ -97,6 +97,19 @@ def test_where_no_condition_is_known_the_neighbor_is_not_in_contradiction_to_it(
     assert any(words.startswith("When it does so is not known") for words in evidence)
 
 
+@pytest.mark.parametrize(("starts", "is_suggested"), [(6, False), (7, True)])
+def test_a_curve_is_suggested_only_if_it_could_show_a_threshold(
+    done: Run, starts: int, is_suggested: bool
+) -> None:
+    clusters = tuple(range(1, starts + 1))
+    results = replace(done.results, families=replace(done.results.families, clusters=clusters))
+    with open_run(done.path, for_writing=False) as folder:
+        traces, explained = read_traces(folder), read_explanations(folder)
+    then = first_screen(done.manifest, results, done.path, done.holds, traces, explained).then
+    assert any(step.startswith("trex curve") for _, step in then) == is_suggested
+    assert any(step.startswith("trex explain") for _, step in then)
+
+
 def test_a_family_that_does_not_hold_all_scenes_says_how_many(done: Run) -> None:
     """A reader of "this holds in all 5" beside six scenes asked which five."""
     first, *others = done.results.families.known

@@ -103,10 +103,7 @@ def _of_file(
 
 
 def _planned(query: Query, query_dir: Path, named: str) -> Planned:
-    try:
-        plan = make_plan(query, query_dir)
-    except InputError as error:
-        raise InputError(f"{named}: {error}") from error
+    plan = make_plan(query, query_dir, named)
     resolved = plan.query.model_dump_json(exclude=SEED)
     model = model_fingerprint(plan.model_name, plan.bound)
     return Planned(plan.question.text, " ".join([resolved, model, *_cards(query, query_dir)]))
