@@ -44,6 +44,6 @@ def test_a_misspelt_command_is_answered_with_the_one_that_is_meant() -> None:
     refused(trex("chek", "demo"), "command 'chek' is not known", "did you mean 'check'?")
 
 
-@pytest.mark.parametrize("name", ["suite", "repair", "queue", "render", "models", "cache"])
-def test_a_group_says_of_itself_what_the_list_of_commands_says(name: str) -> None:
-    assert loaded(name).help.strip() == summarized(name, "").help
+@pytest.mark.parametrize("name", [name for names in BOXES.values() for name in names])
+def test_a_command_says_of_itself_what_the_list_of_commands_says(name: str) -> None:
+    assert loaded(name).help.strip().partition("\n")[0] == summarized(name, "").help

@@ -23,7 +23,7 @@ BOXES = {  # of `trex --help`; a command is in the file of its name, but those o
     "Models and pictures": ("render", "models", "cache", "doctor"),
 }
 HOMES = dict.fromkeys(BOXES["One query"], "query")
-SUMMARY = r'def {}\([^"]*?"""(.*?)(?:\n|""")'
+SUMMARY = r'(?s)\ndef {}\(.*?:\n    """(.*?)(?:\n|""")'
 RENDER = ("scenes", "dataset", "bank", "--help", "-h")  # after `trex render`
 RENAMED = {  # what was called otherwise before, for the error
     "work": "trex queue run",
@@ -95,9 +95,9 @@ def renamed(args: Sequence[str]) -> str:
 
 
 def summarized(name: str, box: str) -> Any:
-    """A command with the first line of its documentation as its help, or that of its file; cannot run."""
+    """A command with the first line of its own help: that of its function, or of the file of several; cannot run."""
     text = (FOLDER / f"{HOMES.get(name, name)}.py").read_text(encoding="utf-8")
-    found = re.search(SUMMARY.format(name), text) if name in HOMES else None
+    found = None if "\nCOMMAND = " in text else re.search(SUMMARY.format(name), text)
     return _built(name, lambda: None, found[1] if found else text.partition("\n")[0].strip('"'), box)
 
 
