@@ -105,9 +105,7 @@ def test_the_terminal_says_it_in_the_same_words(tmp_path: Path) -> None:
         assert sentence in result.stdout
     known = tuple(replace(family, rate=None) for family in built.results.families.known)
     unmet = replace(built.results, families=replace(built.results.families, known=known))
-    assert (
-        all(text.endswith("found; none in the random sample") for text in family_sentences(unmet)) and known
-    )
+    assert all(text.endswith("found; none in random scenes") for text in family_sentences(unmet)) and known
     assert "   1. " in result.stdout and "true answer" in result.stdout
     first = json.loads((built.path / "findings.json").read_text())["finding"]
     notebook, page = built._repr_html_(), (built.path / "report.html").read_text()
