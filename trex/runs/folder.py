@@ -16,6 +16,7 @@ from trex.foundation.files import (
     behind_links,
     disk_error,
     holds_only,
+    is_missing,
     make_folder,
     open_inside,
     read_text,
@@ -198,7 +199,7 @@ def check_out(path: Path, replaced: Collection[str] = ()) -> None:
     """Raise an error unless a new run may be written here, or the folder holds only files that are `replaced`."""
     if replaced and path.is_dir() and holds_only(path, replaced):
         return
-    if is_run(path):
+    if is_run(path) or check_path(path / DRAWS).is_file():
         with _draws_told(path):
             parse_manifest(_manifest_text(path), str(path / MANIFEST))
         raise InputError(
@@ -249,7 +250,7 @@ def _fill(path: Path, query_text: str, manifest: Manifest) -> None:
 
 
 def restored(path: Path, manifest: Manifest) -> bool:
-    """Write a damaged `run.json` anew if it was this manifest: then the checksums of the draws begin with its seal."""
+    """Write a damaged or lost `run.json` anew if it was this: the checksums of the draws then begin with its seal."""
     manifest = sealed(manifest)
     is_its_own = read_checked(path / DRAWS, manifest.seal).sound > 0
     if is_its_own:
@@ -259,7 +260,7 @@ def restored(path: Path, manifest: Manifest) -> bool:
 
 @contextmanager
 def _draws_told(path: Path) -> Iterator[None]:
-    """Add to the error of a damaged `run.json` how many draws are intact, and what writes it again."""
+    """Add to the error of a damaged or lost `run.json` how many draws are intact, and what writes it again."""
     try:
         yield
     except DamagedManifest as error:
@@ -282,7 +283,8 @@ def _manifest_text(path: Path) -> str:
     try:
         return read_text(path / MANIFEST, error=RunError, inside=path)
     except RunError as error:
-        kind = DamagedManifest if isinstance(error.__cause__, UnicodeDecodeError) else RunError
+        is_lost = is_missing(error) or isinstance(error.__cause__, UnicodeDecodeError)
+        kind = DamagedManifest if is_lost else RunError
         raise kind(
             f"{path} is not a run folder ({error}); give a folder that trex find has written"
         ) from error

@@ -40,7 +40,7 @@ PACKAGES = ("bayes-trex", "bpy", "torch", "numpy", "pyro-ppl")
 
 
 class DamagedManifest(RunError):
-    """A `run.json` is not what its run has written."""
+    """A `run.json` is lost, or not what its run has written."""
 
 
 def _plain_card(card: ShapeCard) -> ShapeCard:
