@@ -125,8 +125,11 @@ def between(low: str, high: str) -> str:
 
 
 def percent_span(low: float, high: float) -> str:
-    """Both ends of an interval as a span: "0.19–0.96%"; "less than 0.01–0.5%" if the lower one prints as such."""
-    return between(percent(low).replace("<", "less than"), percent(high))
+    """Both ends of an interval as a span: "0.19–0.96%", "less than 0.01% to 0.5%"."""
+    first, last = (percent(end).replace("<", "less than") for end in (low, high))
+    if first.startswith("less"):
+        return first if first == last else f"{first} to {last}"
+    return between(first, last)
 
 
 def signed_points(change: float) -> str:

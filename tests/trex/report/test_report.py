@@ -22,7 +22,7 @@ from trex.families.lineage import NO_FAMILY, Families
 from trex.families.pattern import Pattern
 from trex.families.symptom import RESPONSIBLE
 from trex.finding.conclude import Outcome, conclude_run
-from trex.foundation.words import percent
+from trex.foundation.words import percent, percent_span
 from trex.pages import figures
 from trex.report import context
 from trex.report.context import goal
@@ -343,6 +343,8 @@ def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
 def test_percent_keeps_what_matters() -> None:
     shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.1234, 0.00144, 0.0004, 1e-9)]
     assert shown == ["0%", "100%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
+    spans = [percent_span(*ends) for ends in ((0.0019, 0.0096), (1e-9, 0.021), (1e-9, 1e-8))]
+    assert spans == ["0.19–0.96%", "less than 0.01% to 2.1%", "less than 0.01%"]
 
 
 def test_rolling_mean_matches_the_plain_sum() -> None:
