@@ -30,7 +30,7 @@ BUDGETS = {"with": 2000, "without": 2000, "more": 3550}
 SIZES = {  # renders of the sweep, up to `rare` copies of failures included; some 100 are left to look again at failures
     "with": {"scenes": 600, "held_out": 650, "rare": 300},
     "without": {"scenes": 900, "held_out": 1000, "rare": 0},
-    "more": {"scenes": 600, "held_out": 600, "rare": 1500},
+    "more": {"scenes": 400, "held_out": 1200, "rare": 1500},
 }
 
 

@@ -49,7 +49,7 @@ def query(**sections: dict[str, object]) -> SceneQuery:
         "seed": 3,
         "generator": {"name": "clevr", "look": "fake-small", "deciding": "fake-small"},
         "identify": {"seeds": 150, "draws": 1, "step": 0.03, "held_out": 20, "validation": 9},
-        "label": {"pictures": 40},
+        "label": {"pictures": 60},
         "correct": {
             "lambdas": [0.0, 1.0], "seeds": 1, "epochs": 1, "pictures": 6, "choose": 4, "deciding": 4, "questions": 2,
             "loss": 1.0,

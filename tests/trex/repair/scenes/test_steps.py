@@ -80,7 +80,7 @@ def test_the_component_says_the_planted_conditions_and_is_a_scenario(labelled: P
     assert component.sentence == "a metal object less than 80% visible"
     assert component.kinds == [(TAKEN, component.members)] and component.origins < component.members
     assert verdict.kind == SCENARIO and 0.5 < verdict.low < verdict.misread / verdict.drawn <= verdict.high
-    assert verdict.drawn == 40 and verdict.examples and "read as a cube" in verdict.examples[0].words
+    assert verdict.drawn == 60 and verdict.examples and "read as a cube" in verdict.examples[0].words
 
 
 def test_fresh_objects_meet_the_sentence_whether_or_not_they_are_misread(labelled: Path) -> None:
