@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from trex.clevr_models.interface.bound import ClevrModel
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
-from trex.foundation.errors import InputError
+from trex.foundation.errors import InputError, did_you_mean
 
 WORDS = ("shipped", "relation-network")  # that are a spec by themselves
 PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
@@ -41,6 +40,4 @@ def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None)
         )
     if spec.endswith(".py") or Path(f"{spec}.py").is_file():
         raise InputError(f"model {spec!r} is not known; name a function of the file, {spec}:FUNCTION")
-    near = difflib.get_close_matches(spec, WORDS, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"model {spec!r} is not known;{hint} it may be {forms()}")
+    raise InputError(f"model {spec!r} is not known{did_you_mean(spec, WORDS) or ';'} it may be {forms()}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_VALUE_LENGTH = 100  # of a value repeated in an error
 
@@ -34,16 +34,20 @@ def unknown(kind: str, value: str, allowed: Iterable[str], fix: str = "") -> Inp
     No number is near: 17 is not meant for 7.
     """
     choices = tuple(allowed)
-    words = [choice for choice in choices if not choice.isdigit()]
-    near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], words, n=1)
+    hint = did_you_mean(value, [choice for choice in choices if not choice.isdigit()])
     quoted = repr(value) if len(value) <= MAX_VALUE_LENGTH else repr(value[:MAX_VALUE_LENGTH]) + "..."
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     wrong = f"{kind} {quoted} is not known ({', '.join(choices)}){hint}"
     if not fix:
         return InputError(wrong)
     if fix[0].isupper():  # a sentence of its own
-        return InputError(f"{wrong}{'' if near else '.'} {fix}")
+        return InputError(f"{wrong}{'' if hint else '.'} {fix}")
     return InputError(f"{wrong} {fix}" if fix[0] == "(" else f"{wrong}; {fix}")
+
+
+def did_you_mean(value: str, words: Sequence[str], cutoff: float = 0.6) -> str:
+    """ "; did you mean 'shipped'?" of the nearest word, "" if none is near (`difflib.get_close_matches`)."""
+    near = difflib.get_close_matches(value[:MAX_VALUE_LENGTH], words, n=1, cutoff=cutoff)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 USER = 2

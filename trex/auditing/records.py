@@ -247,10 +247,8 @@ def check_same(known: Settings, settings: Settings, folder: Path) -> None:
             f"{folder} holds an audit of {known.model}, which now gives other answers to its probe pictures; choose "
             "another --out"
         )
-    same = {
-        "probe_probabilities": known.probe_probabilities,
-        "model": known.model,
-    }  # `weights` tell models apart
+    # `weights` tell models apart.
+    same = {"probe_probabilities": known.probe_probabilities, "model": known.model}
     if keys := differing_keys(_by_option(vars(known)), _by_option(vars(settings) | same)):
         raise InputError(
             f"{folder} holds an audit with other settings ({keys}); repeat its options, or choose another --out"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from trex.foundation import files
-from trex.foundation.errors import InputError, unknown
+from trex.foundation.errors import InputError, did_you_mean, unknown
 from trex.foundation.fields import problem_in
 from trex.foundation.files import is_missing, is_text
 from trex.foundation.json_fields import short
@@ -172,8 +171,7 @@ def _unknown_key(root: type[BaseModel], where: Sequence[str], listed: set[tuple[
         dotted = " or ".join(f"{home}.{key}" if home else key for home in homes)
         return f"{wrong}; it belongs to {sections}: {dotted}"
     allowed = _keys(root, table)
-    near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(key, allowed, cutoff=0.5)
     if table in listed:
         return wrong + hint
     listed.add(table)
