@@ -22,7 +22,7 @@ from trex.auditing.page import write_beside, write_report
 from trex.auditing.probe import CHANGES
 from trex.auditing.rare.choice import DRAWN
 from trex.auditing.rare.narrow import ENOUGH
-from trex.auditing.rare.steps import NARROWING_PART, SOUGHT_IN
+from trex.auditing.rare.steps import NARROWING_PART, SOUGHT_IN, SOUGHT_IN_SPARSE
 from trex.auditing.records import Settings, read_settings
 from trex.auditing.side_by_side import SideBySide, read_findings, side_by_side
 from trex.auditing.work import MANIFEST, Crew, Work
@@ -297,7 +297,8 @@ def audit_settings(model: ClevrModel, prior: ScenePrior, options: AuditOptions) 
         families=_families(options.families),
         probe_probabilities=probe_probabilities_of(bound),
         rare=_rare(options),
-        narrows=_narrows(options),
+        narrows=_as_before(options, "narrows", ENOUGH),
+        sought=_as_before(options, "sought", SOUGHT_IN_SPARSE),
         bank_seed=options.bank_seed,
         explain=options.explain,
     )
@@ -318,10 +319,10 @@ def _rare(options: AuditOptions) -> int:
     return rare_scenes(options) if known is None else known.rare
 
 
-def _narrows(options: AuditOptions) -> int:
-    """Below how many scenes rules are narrowed; of a folder that holds an audit, as it did."""
+def _as_before(options: AuditOptions, name: str, now: int) -> int:
+    """What no option sets: as it is now; of a folder that holds an audit, as it was for that."""
     known = _known(options)
-    return ENOUGH if known is None else known.narrows
+    return now if known is None else int(getattr(known, name))
 
 
 def _known(options: AuditOptions) -> Settings | None:

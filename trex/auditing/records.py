@@ -34,6 +34,7 @@ OPTIONS = {  # that are not named as their setting
     "weights": "the model or its weights",
     "probe_probabilities": "the model's answers",
     "narrows": "the version of trex",
+    "sought": "the version of trex",
     "format": "the format of its files",
 }
 
@@ -50,7 +51,8 @@ class Settings:
     other. `rare` scenes with rare combinations are examined as well, and at most as many changed copies of those that
     failed. `bank_seed` is that of the bank whose scenes are examined. `explain`: some failures are rendered with
     changes as well. `narrows`: rules that say too little and that fewer scenes than this meet are narrowed by further
-    scenes; audits of before did not.
+    scenes; audits of before did not. `sought`: so many random scenes are drawn for each held-out one to judge a rare
+    family, in a world without crowded scenes; in audits of before, 16.
     """
 
     model: str
@@ -72,6 +74,7 @@ class Settings:
     bank_seed: int = 0
     explain: bool = True
     narrows: int = 0
+    sought: int = 0
 
 
 @dataclass(frozen=True)

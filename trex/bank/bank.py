@@ -88,15 +88,18 @@ class Bank(Closing):
         """How many pictures this object had to render."""
         return self._cache.misses
 
-    def scenes(self, indices: Iterable[int]) -> list[Scene]:
-        """The members with these numbers, in this order; renders nothing."""
+    def scenes(self, indices: Iterable[int], keep: bool = True) -> list[Scene]:
+        """The members with these numbers, in this order; renders nothing.
+
+        Unless `keep`, those that must be drawn are not stored: of very many, few are asked for again.
+        """
         wanted = list(indices)
         if any(not 0 <= i < MAX_MEMBERS for i in wanted):
             raise InputError(
                 f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MAX_MEMBERS - 1:,}"
             )
         try:
-            return list(self._drawn.scenes(wanted))
+            return list(self._drawn.scenes(wanted, keep))
         except OSError as error:
             not_kept(error, self._drawn.path)
 

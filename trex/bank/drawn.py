@@ -32,13 +32,19 @@ class DrawnScenes:
         self._begin = b"\n"  # ends a line that a kill has cut short
         self._read_on()
 
-    def scenes(self, indices: Iterable[int]) -> Iterator[Scene]:
-        """Yield the scenes of these indices, in this order; OSError if a new one cannot be written."""
+    def scenes(self, indices: Iterable[int], keep: bool = True) -> Iterator[Scene]:
+        """Yield the scenes of these indices, in this order; OSError if a new one cannot be written.
+
+        Unless `keep`, new ones are not written.
+        """
         for index in indices:
-            if index not in self._kept:
+            if keep and index not in self._kept:
                 self._read_on()
             text = self._kept.get(index)
-            yield self._new(index) if text is None else self._parsed(index, text)
+            if text is not None:
+                yield self._parsed(index, text)
+            else:
+                yield self._new(index) if keep else self._draw(index)
 
     def _read_on(self) -> None:
         """Read the whole lines that this or another program has appended."""

@@ -36,8 +36,9 @@ FIRST_CHOSEN, FIRST_COPY = 1 << 42, 1 << 43  # numbers of scenes, for their ques
 # Members of the bank: no sweep has as many. The second, so many for each round, are those that rules are narrowed by.
 FIRST_SOUGHT, FIRST_WITHIN = 5_000_000, 7_500_000
 # Random scenes for each held-out one, of which those that meet a rare family's conditions are sought; the second in a
-# world without crowded scenes, whose scenes take less than a tenth of the time to draw.
-SOUGHT_IN, SOUGHT_IN_SPARSE = 4, 16
+# world without crowded scenes, whose scenes take 2 to 3 ms to draw and so are not stored, and the third there in audits
+# of before.
+SOUGHT_IN, SOUGHT_IN_SPARSE, SOUGHT_IN_BEFORE = 4, 64, 16
 # Random scenes that are drawn at most in each round of narrowing; the first in a world with crowded scenes.
 WITHIN_IN, WITHIN_IN_SPARSE = 1000, 4000
 NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so many to narrow rules
@@ -184,8 +185,8 @@ def judges_of(
     seen = counted_in(families, held_out)
     rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
     # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
-    most = (SOUGHT_IN if _is_crowded(work) else SOUGHT_IN_SPARSE) * work.settings.held_out
-    most = min(most, FIRST_WITHIN - FIRST_SOUGHT)  # no scene that has narrowed a rule
+    each = SOUGHT_IN if _is_crowded(work) else work.settings.sought or SOUGHT_IN_BEFORE
+    most = min(each * work.settings.held_out, FIRST_WITHIN - FIRST_SOUGHT)  # no scene that has narrowed a rule
     numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
     sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], numbers, progress)
     members = [member for mine in sought for member in mine.members]
@@ -227,7 +228,8 @@ def _sought(
     work, bank = opened.work, opened.bank
     with Lines(path, SOUGHT_ROWS) as log:
         if len(log.values) < since + len(families):
-            drawn = ((number, scene) for number in numbers for scene in bank.scenes([number]))
+            keep = _is_crowded(work)
+            drawn = ((number, scene) for number in numbers for scene in bank.scenes([number], keep))
             found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress, enough)
             rows = [
                 SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full, family.key)
