@@ -34,7 +34,7 @@ OPTIONS = {  # that are not named as their setting
     "weights": "the model or its weights",
     "probe_probabilities": "the model's answers",
     "narrows": "the version of trex",
-    "sought": "the version of trex",
+    "sought": "the random scenes that judge rare families",
     "format": "the format of its files",
 }
 

@@ -26,6 +26,7 @@ from trex.scenes.conditions import object_rows
 from trex.scenes.graph import Facts
 from trex.scenes.scene import SceneObject, with_attribute
 from trex.scenes.vocabulary import CLEVR, Vocabulary
+from trex.trials.lines import read_lines
 
 CONDITIONS = conditions_of(CLEVR)
 OBJECT = CONDITIONS["object"]
@@ -174,15 +175,23 @@ def test_an_audit_narrows_in_rounds_and_resumes_from_anywhere_in_them(
 
 
 def test_an_audit_of_before_is_read_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted bug: a finished audit got further scenes and other families when its page was made again."""
+    """Planted bugs: a finished audit got further scenes and other families when its page was made again; one that was
+    resumed judged a rare family by more drawn scenes than before."""
     monkeypatch.setattr(steps, "MORE", 1000)
-    model = Misreader(half_of_red_things)
+    model, old = Misreader(half_of_red_things), tmp_path / "old"
     carried_out(model, tmp_path, "old")
-    settings = tmp_path / "old" / "audit.json"
-    settings.write_text(settings.read_text().replace(f'"narrows": {ENOUGH}', '"narrows": 0'))
+    (now,) = read_lines(old / steps.SOUGHT, steps.SOUGHT_ROWS)
+    settings = old / "audit.json"
+    text = settings.read_text().replace(f'"narrows": {ENOUGH}', '"narrows": 0')
+    settings.write_text(text.replace(f'"sought": {steps.SOUGHT_IN_SPARSE}', '"sought": 0'))
+    for log in (steps.SOUGHT, steps.JUDGED):
+        (old / log).unlink()
     monkeypatch.setattr(steps, "MORE", 4)
+    monkeypatch.setattr(steps, "SOUGHT_IN_BEFORE", 1)
     carried_out(model, tmp_path, "old")
-    assert '"narrows": 0' in settings.read_text() and not (tmp_path / "old" / steps.NARROWED).exists()
+    assert '"narrows": 0' in settings.read_text() and not (old / steps.NARROWED).exists()
+    (then,) = read_lines(old / steps.SOUGHT, steps.SOUGHT_ROWS)
+    assert '"sought": 0' in settings.read_text() and then.drawn == 40 < now.drawn
 
 
 def test_families_of_other_numbers_are_refused(tmp_path: Path) -> None:

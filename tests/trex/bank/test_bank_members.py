@@ -47,6 +47,14 @@ def p_values(scenes: Sequence[Scene]) -> dict[str, float]:
     }
 
 
+def test_members_that_are_not_to_be_kept_are_the_same_and_not_stored(tmp_path: Path) -> None:
+    with small_bank(tmp_path, prior=ALONE) as bank:
+        passing = bank.scenes(range(5), keep=False)
+        assert not list(tmp_path.rglob("*.jsonl"))
+        assert bank.scenes(range(5)) == passing == bank.scenes(range(5), keep=False)
+        assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+
+
 @pytest.mark.slow
 def test_members_follow_the_prior_and_do_not_depend_on_each_other(tmp_path: Path) -> None:
     found = p_values(members(tmp_path))

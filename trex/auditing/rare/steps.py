@@ -186,7 +186,9 @@ def judges_of(
     rare = [k for k, mine in enumerate(seen) if len((mine.wider or mine).inside) < FEW]
     # whatever a unit is taken for: the scenes that judge a sentence decide whether it names that
     each = SOUGHT_IN if _is_crowded(work) else work.settings.sought or SOUGHT_IN_BEFORE
-    most = min(each * work.settings.held_out, FIRST_WITHIN - FIRST_SOUGHT)  # no scene that has narrowed a rule
+    most = min(
+        each * work.settings.held_out, FIRST_WITHIN - FIRST_SOUGHT
+    )  # no scene that has narrowed a rule
     numbers = range(FIRST_SOUGHT, FIRST_SOUGHT + most)
     sought = _sought(work.folder / SOUGHT, opened, [families[k].wider for k in rare], numbers, progress)
     members = [member for mine in sought for member in mine.members]
