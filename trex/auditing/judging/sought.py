@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from trex.families.family import Family
-from trex.foundation.progress import Progress, silent
 from trex.inference.statistics.proportion import Interval, Proportion, clopper_pearson
 from trex.scenes.conditions import Asked
 from trex.scenes.graph import facts_of
@@ -55,7 +54,6 @@ def sought_members(
     members: Iterable[Member],
     vocabulary: Vocabulary,
     questions: Callable[[Scene, int], Sequence[Asked]],
-    progress: Progress = silent,
     enough: int = FEW,
 ) -> list[Sought]:
     """For each family, the first `enough` of these random scenes in which its conditions hold; fewer if they end."""
@@ -74,7 +72,6 @@ def sought_members(
             asked = questions(scene, number) if families[k].symptom.level == "question" else ()
             if families[k].holds(facts, asked).any():
                 found[k].append((number, scene))
-        progress("scenes like those of rare families", sum(map(len, found)), enough * len(families))
     return [Sought(tuple(mine), n, len(mine) == enough) for mine, n in zip(found, drawn, strict=True)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.rare.narrow import MORE, holds_most, is_wide, narrower
 from trex.auditing.records import EXAMINED, REMEDY, Examined
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
-from trex.bank.bank import BATCH
+from trex.bank.bank import BATCH, Bank
 from trex.families.discover import discover, most_first
 from trex.families.family import Family
 from trex.foundation.codec import Codec
@@ -230,9 +230,10 @@ def _sought(
     work, bank = opened.work, opened.bank
     with Lines(path, SOUGHT_ROWS) as log:
         if len(log.values) < since + len(families):
-            keep = _is_crowded(work)
-            drawn = ((number, scene) for number in numbers for scene in bank.scenes([number], keep))
-            found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, progress, enough)
+            drawn = _drawn(
+                bank, numbers, _is_crowded(work), partial(progress, "scenes drawn for rare families")
+            )
+            found = sought_members(families, drawn, work.prior.vocabulary, work.asker.asked, enough)
             rows = [
                 SoughtRow(tuple(n for n, _ in each.members), each.drawn, each.is_full, family.key)
                 for family, each in zip(families, found, strict=True)
@@ -246,6 +247,12 @@ def _sought(
             Sought(tuple(zip(row.members, bank.scenes(row.members), strict=True)), row.drawn, row.is_full)
             for row in known
         ]
+
+
+def _drawn(bank: Bank, numbers: range, keep: bool, progress: Callable[[int, int], None]) -> Iterator[Member]:
+    for place, number in enumerate(numbers):
+        progress(place, len(numbers))
+        yield number, bank.scenes([number], keep)[0]
 
 
 def _examined(
