@@ -25,7 +25,7 @@ from trex.inference.metropolis import Metropolis
 from trex.inference.rng import stream
 from trex.inference.scoring import Scorer
 from trex.inference.statistics.importance import prior_draws
-from trex.inference.statistics.proportion import Interval, clopper_pearson, no_hit_bound
+from trex.inference.statistics.proportion import Interval, clopper_pearson
 from trex.inference.targets import GaussianTarget, high_confidence, k_way, threshold
 from trex.render.fake import FakeRenderer
 from trex.scenes.moves.block_moves import SceneMove, block_moves
@@ -167,9 +167,9 @@ def p_value(world: str, found: Sequence[Row]) -> float:
 
 def prior_words(hits: int, n: int) -> str:
     """Prior mass of a target in words."""
-    if hits == 0:
-        return f"< {no_hit_bound(n):.1e}"
     low, high = clopper_pearson(hits, n)
+    if hits == 0:
+        return f"< {high:.1e}"
     return f"{hits / n:.1e} ({low:.1e} to {high:.1e})"
 
 

@@ -48,16 +48,8 @@ class SampledRate(Proportion):
         return self.estimate.interval
 
     @property
-    def bound(self) -> float:
-        return self.estimate.interval.high
-
-    @property
     def point(self) -> float | None:
         return self.estimate.point if self.count >= LEAST_HITS else None
-
-    @property
-    def ceiling(self) -> str:
-        return percent(self.bound)
 
     @property
     def counted(self) -> str:

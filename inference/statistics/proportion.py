@@ -65,11 +65,6 @@ def clopper_pearson(hits: float, n: int, level: float = 0.95) -> Interval:
     return Interval(low, high)
 
 
-def no_hit_bound(n: int) -> float:
-    """3/n: with 95% probability a higher rate would have shown a hit in n independent prior draws (rule of three)."""
-    return min(1.0, 3.0 / n) if n > 0 else 1.0
-
-
 @dataclass(frozen=True, repr=False)
 class Proportion:
     """A counted share with its 95% interval, as `run.rate`.
@@ -106,11 +101,6 @@ class Proportion:
         return self.given or clopper_pearson(self.count, self.of)
 
     @property
-    def bound(self) -> float:
-        """After zero of n: a higher rate (1 - .05^(1/n), about 3/n) would have produced one with 95% probability."""
-        return clopper_pearson(self.count, self.of, level=0.9).high
-
-    @property
     def point(self) -> float | None:
         """The share if it may be reported as a value: at least 4 hits, and a relative standard error of at most .5."""
         if self.count < LEAST_HITS:
@@ -120,8 +110,8 @@ class Proportion:
 
     @property
     def ceiling(self) -> str:
-        """After zero of n: the upper bound 3/n, in words."""
-        return percent(no_hit_bound(self.of))
+        """The upper end of the interval (about 3.7/n after no hit), in words."""
+        return percent(self.interval.high)
 
     @property
     def counted(self) -> str:
@@ -130,7 +120,7 @@ class Proportion:
 
     @property
     def figure(self) -> str:
-        """The rate in a few characters: "12.3%", "0.025–5.4%" without a point value, "< 3.0%" after no hit."""
+        """The rate in a few characters: "12.3%", "0.025–5.4%" without a point value, "< 3.6%" after no hit."""
         if not self.count:
             return f"< {self.ceiling}"
         return percent(self.point) if self.point is not None else self.range

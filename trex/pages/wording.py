@@ -13,7 +13,7 @@ def rate_words(rate: Proportion) -> str:
     if not rate.of:
         return "0 of 0"
     if rate.count == 0:
-        return f"0 of {rate.of} (95%: less than {percent(rate.bound)})"
+        return f"0 of {rate.of} (95%: less than {rate.ceiling})"
     return f"{rate.count} of {rate.of}, {percent(rate.value)} (95% CI {rate.range})"
 
 

@@ -47,7 +47,7 @@ def test_a_figure_is_a_value_an_interval_or_a_bound() -> None:
     assert Proportion(1, 100).figure == "0.025–5.4%"
     assert Proportion(1, 100).detail == "1 of 100; 95% CI"
     assert (Proportion(0, 100).figure, Proportion(0, 100).detail) == (
-        "< 3.0%",
+        "< 3.6%",
         "none of 100; 95%",
     )
     assert str(Proportion(1, 100)) == "0.025–5.4% (1 of 100; 95% CI)"

@@ -173,7 +173,7 @@ def test_nothing_found_is_said_with_its_bound_and_control(tmp_path: Path) -> Non
     done = run(tmp_path, SEARCHES["control"])
     page = read_page(done.report)
     assert done.results.ending == "NOT FOUND"
-    assert "less than 3.0% of all prior draws" in page.text  # 3 / 100
+    assert "less than 3.6% of all prior draws" in page.text  # of 100
     assert "Positive control" in page.text
     html = done.report.read_text(encoding="utf-8")
     below = html[html.index("Nearest misses") :]

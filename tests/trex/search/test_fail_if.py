@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trex.foundation.errors import InputError
+from trex.foundation.words import percent
+from trex.inference.statistics.how_often import rate_words
 from trex.inference.statistics.proportion import Interval, Proportion
 from trex.search.judging.fail_if import Decision, FailIf, Ruling, decide_rate, overall, parse_fail_if
 
@@ -89,3 +91,12 @@ def test_one_failure_outweighs_all_and_one_doubt_outweighs_passes() -> None:
         UNDECIDED,
         FAIL,
     )
+
+
+@pytest.mark.parametrize("n", [20, 299, 300, 360, 1500])
+def test_after_no_hit_the_screen_states_the_bound_that_decides(n: int) -> None:
+    """Planted bug: the screen said "less than 1.0%" of 300 scenes, 3/n, and `rate > 1%` was undecided."""
+    none = Proportion(0, n)
+    said = rate_words(none, "scenes")
+    assert none.ceiling == percent(none.interval.high) and f"less than {none.ceiling} of" in said
+    assert none.figure == f"< {none.ceiling}" and none.range.endswith(f"–{none.ceiling}")

@@ -341,5 +341,5 @@ def test_each_part_of_the_sample_says_what_it_shows() -> None:
     assert rate_words(Proportion(7, 1500), "digits") == (
         "0.47% of random digits (7 of 1,500; 95% CI 0.19–0.96%)"
     )
-    assert rate_words(Proportion(0, 100), "scenes") == "less than 3.0% of random scenes (none of 100; 95%)"
+    assert rate_words(Proportion(0, 100), "scenes") == "less than 3.6% of random scenes (none of 100; 95%)"
     assert rate_words(Proportion(2, 1000), "scenes") == "0.024–0.72% of random scenes (95% CI; 2 of 1,000)"

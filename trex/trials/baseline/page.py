@@ -82,7 +82,7 @@ def run_words(run: ComparedRun, baseline: Baseline) -> str:
 def _each(hits: Proportion) -> str:
     if hits.count:
         return f"a hit in {hits.of / hits.count:.3g} pictures"
-    return f"no hit in {hits.of} pictures (95%: fewer than one in {1 / hits.bound:.3g})"
+    return f"no hit in {hits.of} pictures (95%: fewer than one in {1 / hits.interval.high:.3g})"
 
 
 def covered(baselines: Sequence[Baseline]) -> str:
