@@ -12,7 +12,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike, fspath
 from pathlib import Path
@@ -227,10 +227,11 @@ def _runs(number: str) -> bool:
     return True
 
 
-def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -> None:
-    """InputError unless this command may write a file here: a new one, or in place of one that begins as its own do.
+def check_file_out(path: Path, option: str, ours: bytes | Callable[[Path], bool]) -> None:
+    """InputError unless this command may write a file here: a new one, or in place of one of `ours`.
 
-    So no slip replaces the draws of a run, or another program's page, by a page. Cheap: call it before the work.
+    `ours` is how they begin, or what tells whether a file is one. So no slip replaces the draws of a run, or another
+    program's page, by a page. Cheap: call it before the work.
     """
     folder = path.absolute().parent
     if not path.name or path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -242,7 +243,7 @@ def check_file_out(path: Path, option: str, begins: bytes | tuple[bytes, ...]) -
     if path.exists():
         with path.open("rb") as file:
             head = file.read(128)
-        if head and not head.lstrip().lower().startswith(begins):
+        if head and not (head.lstrip().lower().startswith(ours) if isinstance(ours, bytes) else ours(path)):
             raise InputError(f"{option} {shown(path)} holds something else; delete it, or name another file")
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "netcdf")
 NETCDF = "draws.nc"
-NETCDF_HEADS = (b"cdf", b"\x89hdf")  # of both formats, in lower case
 COMPARISON = "comparison.html"
 
 
@@ -97,6 +96,7 @@ def report(options: ReportOptions, session: Session) -> Reported:
     At preset clevr a scene takes about two minutes on one core. Each is saved as soon as it is done, and the runs take
     turns: after Ctrl-C or a kill the same command resumes, and with a smaller --top it reports what exists.
     """
+    from trex.export.netcdf import holds_draws
     from trex.foundation.files import HTML, check_file_out
 
     if options.confirm is not None:
@@ -108,7 +108,7 @@ def report(options: ReportOptions, session: Session) -> Reported:
     if not is_page:
         options.refuse(["baseline"], "only the page of a run shows it; drop it or --format netcdf")
     if options.out is not None:
-        check_file_out(options.out, options.written("out", ""), HTML if is_page else NETCDF_HEADS)
+        check_file_out(options.out, options.written("out", ""), HTML if is_page else holds_draws)
     if not is_page or len(options.runs) > 1:
         options.refuse(["fail_if", "log"], "it is about the page of one run; give one, without --format")
     judge = _judge(options)

@@ -16,6 +16,7 @@ from PIL import Image
 
 from trex.datasets.clevr_files import check_plain
 from trex.foundation.errors import InputError
+from trex.foundation.files import read_text
 from trex.foundation.json_fields import listed, mapping, short, text, whole
 from trex.query.shape_cards import read_card, shipped_names
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
@@ -134,13 +135,13 @@ def blend_files(
 ) -> Iterator[Path]:
     """Write NAME.blend and NAME.json for each scene, with the preset's settings; yield the path of each .blend file."""
     renderer = BlenderRenderer(preset, device, vocabulary, processes=1)
-    _make_folder(out)
+    _make_folder(out, named)
     with renderer:
         for name, scene in named:
             data = renderer.blend_file(scene)
             with _writing(out):
-                (out / f"{name}.blend").write_bytes(data)
                 _write_scene(out, name, scene)
+                (out / f"{name}.blend").write_bytes(data)
             yield out / f"{name}.blend"
 
 
@@ -155,7 +156,7 @@ def render_files(
     """Write NAME.png, NAME.mask.png and NAME.json for each scene; yield the path of each picture."""
     count = default_processes() if processes is None else processes
     renderer = BlenderRenderer(preset, device, vocabulary, count)
-    _make_folder(out)
+    _make_folder(out, named)
     with renderer:
         for first in range(0, len(named), BATCH):
             part = named[first : first + BATCH]
@@ -166,9 +167,9 @@ def render_files(
 
 def _write(out: Path, name: str, scene: Scene, picture: Picture) -> Path:
     with _writing(out):
+        _write_scene(out, name, scene)
         Image.fromarray(picture.mask).save(out / f"{name}.mask.png")
         Image.fromarray(picture.pixels).save(out / f"{name}.png")
-        _write_scene(out, name, scene)
     return out / f"{name}.png"
 
 
@@ -176,12 +177,26 @@ def _write_scene(out: Path, name: str, scene: Scene) -> None:
     (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
 
 
-def _make_folder(out: Path) -> None:
-    """Make the folder before the first render; InputError if nothing can be written to it."""
+def _make_folder(out: Path, named: Sequence[tuple[str, Scene]]) -> None:
+    """Make the folder before the first render; InputError if nothing, or only over files of others, can be written."""
     with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    for name, _ in named:
+        places = [out / f"{name}{ending}" for ending in (".json", ".png", ".mask.png", ".blend")]
+        there = next((place for place in places if place.exists()), None)
+        if there is not None and not _is_scene(places[0]):
+            raise InputError(f"{there} was not written by this command; give another folder with --out")
+
+
+def _is_scene(path: Path) -> bool:
+    """Whether a file is one of `_write_scene`, which lies beside each picture."""
+    try:
+        scene_from_dict(json.loads(read_text(path)))
+    except (InputError, ValueError):
+        return False
+    return True
 
 
 @contextmanager

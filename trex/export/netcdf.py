@@ -36,6 +36,8 @@ NUMBERS = ("x", "y", "rotation")
 DIMENSIONS = ("chain", "draw", "answer", "latent", "object")
 OTHERS = (*DIMENSIONS, "log_probs", "z", "is_accepted", "log_prior", "log_inclusion")  # no names of summaries
 
+OF_RUN = ("question", "target", "model", "renderer", "command", "ending")  # the attributes of the whole file
+
 
 class Variable(NamedTuple):
     """A variable of every draw: an array (chains, draws, ...) and the names of its further dimensions."""
@@ -67,6 +69,16 @@ def write_netcdf(manifest: Manifest, records: Sequence[Record], path: Path) -> N
     finally:
         with suppress(OSError):
             scratch.unlink()
+
+
+def holds_draws(path: Path) -> bool:
+    """Whether a file is one that `write_netcdf` has written; InputError without the extra `arviz`."""
+    h5py: Any = import_extra("h5py", "arviz", "a NetCDF file needs HDF5")
+    try:
+        with h5py.File(path) as file:
+            return {*OF_RUN} <= {*file.attrs}
+    except (OSError, RuntimeError):
+        return False
 
 
 def inference_data(manifest: Manifest, records: Sequence[Record]) -> arviz.InferenceData:
@@ -122,14 +134,9 @@ def _is_old(library: ModuleType) -> bool:
 
 
 def _attributes(manifest: Manifest, results: Results) -> dict[str, str]:
-    return {
-        "question": manifest.facts.question,
-        "target": manifest.target.describe(),
-        "model": manifest.made.model,
-        "renderer": manifest.made.renderer,
-        "command": manifest.command,
-        "ending": results.ending,
-    }
+    made = manifest.made
+    said = (manifest.facts.question, manifest.target.describe(), made.model, made.renderer)
+    return dict(zip(OF_RUN, (*said, manifest.command, results.ending), strict=True))
 
 
 def _variables(manifest: Manifest, chains: Chains) -> dict[str, Variable]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import h5py
 import pytest
 
 from tests.running.command_line import refused, trex
@@ -111,7 +112,8 @@ def test_the_junit_file_of_every_verdict_is_valid(command: str, searched: Path, 
 def test_a_page_and_a_junit_file_replace_nothing_else(
     name: str, words: str, searched: Path, tmp_path: Path
 ) -> None:
-    """Planted bugs: `--out RUN/draws.jsonl` wrote the page over the draws, `--out notes.html` over another's page."""
+    """Planted bugs: `--out RUN/draws.jsonl` wrote the page over the draws, `--out notes.html` over another's page,
+    and `--out weather.nc` over another's data."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     place = (searched if name.endswith(("jsonl", "json")) else tmp_path) / name
@@ -127,6 +129,14 @@ def test_a_page_and_a_junit_file_replace_nothing_else(
         if name == "theirs":
             place.write_text(theirs[kind])
         refused(trex("report", searched, *options, place), words)
+    with h5py.File(tmp_path / "theirs.nc", "w") as file:
+        file["t2m"] = [280.0, 281.5]
+    theirs_before = (tmp_path / "theirs.nc").read_bytes()
+    refused(
+        trex("report", searched, "--format", "netcdf", "--out", tmp_path / "theirs.nc"),
+        "holds something else",
+    )
+    assert (tmp_path / "theirs.nc").read_bytes() == theirs_before
     refused(trex("report", searched, "--out", ""), "name a file")
     assert ((searched / "draws.jsonl").read_bytes(), (searched / "run.json").read_bytes()) == before
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "link").is_symlink()
