@@ -21,7 +21,7 @@ SECTION = "scene."
 def world_query(named: Path, overrides: Sequence[str] = ()) -> tuple[Query, Path]:
     """The query that names a world, and its folder; for "clevr" one that holds CLEVR's own [scene] alone."""
     path = query_path(named)
-    text = CLEVR_TEXT if str(named) == CLEVR and not path.exists() else read_text(path)
+    text = CLEVR_TEXT if str(named) == CLEVR and not path.exists() else read_text(path, [CLEVR])
     return parse_query(text, str(path), overrides), path.parent
 
 

@@ -26,8 +26,11 @@ LIMIT = 1 << 20  # bytes of a query file; the largest shipped one has 1,500
 PROBLEMS = 5  # most problems reported of one query
 
 
-def read_text(path: Path) -> str:
-    """The text of a query file; a name without a file is that of a shipped query, see `query_path`."""
+def read_text(path: Path, others: Sequence[str] = ()) -> str:
+    """The text of a query file; a name without a file is that of a shipped query, see `query_path`.
+
+    `others`: names that the caller takes as well.
+    """
     file = query_path(path)
     if not is_text(str(file.absolute())):  # a run or a queue stores it as text
         raise InputError(
@@ -53,7 +56,7 @@ def read_text(path: Path) -> str:
             ) from error
         if is_missing(error) and path.name == str(path) and not path.suffix:
             fix = "A query is one of these shipped ones, or the path of a TOML file."
-            raise unknown("query", str(path), names(QUERIES), fix) from error
+            raise unknown("query", str(path), [*others, *names(QUERIES)], fix) from error
         raise InputError(f"query {error}; give the path of a TOML file") from error
 
 

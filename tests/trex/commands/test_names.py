@@ -33,6 +33,22 @@ def test_scenes_were_rendered_by_render_itself(words: list[str]) -> None:
     refused(trex("render", *words), f"trex render {words[0]} is now trex render scenes {words[0]}")
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["bnk", "clevr"], "bank"),
+        (["scense", "a.json"], "scenes"),
+        (["bank", "clever", "--scenes", "9"], "clevr"),
+    ],
+)
+def test_a_word_after_render_that_is_misspelt_names_the_one_that_is_meant(
+    words: list[str], meant: str
+) -> None:
+    """Planted bugs: `trex render bnk` was "now trex render scenes bnk", and "clever" was like no query."""
+    done = trex("render", *words)
+    assert done.exit_code == 2 and f"did you mean '{meant}'?" in done.output.lower(), done.output
+
+
 def test_the_new_names_are_commands() -> None:
     for old in ("work", "top", "serve", "train", "dataset", "mark", "audit --join"):
         group = whole()

@@ -89,7 +89,7 @@ def renamed(args: Sequence[str]) -> str:
         name, *option = old.split()
         if name == command and given.issuperset(option):
             return f"trex {old} is now {new}"
-    if command == "render" and words and words[0] not in RENDER:
+    if command == "render" and words and words[0] not in RENDER and not words[0].isalpha():
         return f"trex render {words[0]} is now trex render scenes {words[0]}"
     return ""
 
