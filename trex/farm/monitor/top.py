@@ -132,4 +132,4 @@ def where(row: Row) -> str:
 
 def _farm(farm: FarmStatus) -> Text:
     workers = [f"{worker.name} {worker.entry[:SHORT] or 'idle'}" for worker in farm.workers]
-    return Text(escaped(f"{farm.owner}: {', '.join(workers)}"))
+    return Text(escaped(f"{farm.owner}: {', '.join(workers) or 'its workers are starting'}"))

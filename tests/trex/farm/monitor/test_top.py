@@ -72,6 +72,13 @@ def test_what_was_told_long_ago_is_not_shown_as_new(tmp_path: Path) -> None:
     assert "2.50" not in line and "0.875" in line  # how sure it was stays true
 
 
+def test_of_workers_that_start_it_says_so(tmp_path: Path) -> None:
+    """Planted bug: nothing followed the name of the machine."""
+    now = time.time()
+    write_farm_status(tmp_path, FarmStatus("host-1", "host", 1, now, now, 0, ()))
+    assert "host-1: its workers are starting" in text_of(overview(tmp_path, now, 5))
+
+
 def test_an_empty_folder(tmp_path: Path) -> None:
     assert "nothing; 0 workers" in trex_done("queue", "watch", "--once", "--runs", tmp_path).stdout
     assert not list(tmp_path.iterdir())
