@@ -58,18 +58,21 @@ def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
 def edited_note(folder: RunFolder) -> str:
     """Which keys of the run's `query.toml` were edited since and are not used, and what to do; "" if none were.
 
-    Of the keys that it states; those whose values the run has resolved cannot be told.
+    Not those that the file leaves to the run: it has replaced them by values of its own.
     """
     manifest, before = folder.manifest, _by_key(folder.manifest.query)
     try:
-        now = _by_key(parse_query(folder.query_text, QUERY, manifest.overrides), is_stated=True)
+        now = _by_key(parse_query(folder.query_text, QUERY, manifest.overrides))
     except TrexError:
         return ""
-    resolved = {"search.prior_scenes"} if before["search.prior_scenes"] == before["search.bank"] else set()
-    if manifest.world.form is not SCENES:
-        resolved |= {"answer", "target.probabilities"}
-    stated = {key: each for key, each in now.items() if key not in resolved and each not in (None, AUTO)}
-    keys = differing_keys({key: before.get(key) for key in stated}, stated)
+    left = {key for key, each in now.items() if each in (None, "", AUTO)}
+    if before["search.prior_scenes"] == before["search.bank"]:  # the whole bank is judged
+        left.add("search.prior_scenes")
+    if manifest.world.form is not SCENES:  # numbers of classes are names in the run
+        left |= {"answer", "target.probabilities"}
+    keys = differing_keys(
+        *({key: each for key, each in of.items() if key not in left} for of in (before, now))
+    )
     place = folder.path / QUERY
     return keys and (
         f"{place} was edited after the run began, in {keys}; the run keeps its query. To search with the edited one: "
@@ -77,10 +80,10 @@ def edited_note(folder: RunFolder) -> str:
     )
 
 
-def _by_key(query: Query, *, is_stated: bool = False) -> dict[str, object]:
-    """The values of a query, or of the keys that its text states: "search.seed" and the like."""
+def _by_key(query: Query) -> dict[str, object]:
+    """The values of a query by their keys: "search.seed" and the like."""
     found: dict[str, object] = {}
-    for name, value in query.model_dump(exclude_unset=is_stated).items():
+    for name, value in query.model_dump().items():
         section = {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {}
         found |= section or {name: value}
     return found

@@ -491,3 +491,6 @@ def test_an_edited_query_of_a_run_is_told_and_not_used(folder: Path) -> None:
         assert done.exit_code == 0 and draws(folder) == whole
         assert f"{query} was edited after the run began, in answer, search.seed; the run keeps" in done.stderr
         assert f"trex find {query} --out" in done.stderr
+    query.write_text(text.replace("prior_scenes", "# prior_scenes"))
+    assert query.read_text() != text
+    assert "began, in search.prior_scenes; the run" in trex("report", folder).stderr, "a key that was removed"
