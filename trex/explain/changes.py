@@ -21,6 +21,7 @@ from trex.foundation.words import quoted
 from trex.inference.types import Floats
 from trex.pages.notebook_html import block_html
 from trex.pages.table import Table, table_of
+from trex.pages.wording import points
 from trex.query.target import leaves_answer_open
 from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
@@ -99,7 +100,7 @@ class ChangedHit:
 
     @property
     def table(self) -> Table[tuple[str, ...]]:
-        rows = [(each.name, f"{each.effect:+.3f}", each.answer, each.truth or "–") for each in self.changes]
+        rows = [(each.name, points(each.effect), each.answer, each.truth or "–") for each in self.changes]
         return table_of("Each change", HEADS, rows)
 
 

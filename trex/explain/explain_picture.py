@@ -29,6 +29,7 @@ from trex.inference.types import Floats
 from trex.pages.page import page
 from trex.pages.table import Column, Table
 from trex.pages.thumbnails import jpeg_url
+from trex.pages.wording import points
 from trex.query.schema import RenderSection
 from trex.render.cache import CachedRenderer
 from trex.render.picture import Picture
@@ -249,11 +250,7 @@ def removal_table(explained: PictureExplained) -> Table[PictureAnswer]:
     """The effect of leaving out each object, for the terminal."""
     columns: tuple[Column[PictureAnswer], ...] = (
         Column("change", lambda answer: answer.words),
-        Column(
-            "effect",
-            lambda answer: f"{answer.probability - explained.again.probability:+.3f}",
-            is_number=True,
-        ),
+        Column("effect", lambda it: points(it.probability - explained.again.probability), is_number=True),
         Column("model", lambda answer: answer.answer),
         Column("truth", lambda answer: answer.truth),
     )

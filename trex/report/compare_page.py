@@ -9,6 +9,7 @@ from trex.foundation.words import percent
 from trex.inference.statistics.paired import Paired
 from trex.pages.page import link_below, page
 from trex.pages.table import Column, Table, linked, with_note
+from trex.pages.wording import points
 from trex.report.compare import ComparedRun, Comparison, PairedTest
 from trex.runs.folder import REPORT
 
@@ -59,6 +60,5 @@ def _columns(path: Path) -> tuple[Column[ComparedRun], ...]:
 
 
 def _difference(counts: Paired) -> str:
-    return with_note(
-        f"{counts.difference:+.3f}", f"{counts.interval.low:+.3f} to {counts.interval.high:+.3f}"
-    )
+    low, high = map(points, counts.interval)
+    return with_note(points(counts.difference), f"{low} to {high}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
@@ -74,6 +75,10 @@ def test_the_page_needs_no_network_and_the_command_prints_the_outcome(data: Path
     done = trex(*words)
     assert done.exit_code == 0, done.output
     assert f"report: {place / 'explanation.html'}" in done.output
+    removals = re.findall(
+        r"^ *without .*", done.output, re.M
+    )  # planted bug: −0.630 here, points in the sentence
+    assert removals and all(re.search(r"[+−]\d+\.\d.points ", line) for line in removals)
     html = (place / "explanation.html").read_text(encoding="utf-8")
     assert (
         "default-src 'none'" in html
