@@ -15,7 +15,7 @@ from trex.foundation.progress import Progress, silent
 
 TIMEOUT_S = 60.0  # without any byte
 LARGEST_BYTES = 4 * 2**30
-AGAIN = "run the same command again to go on where it ended"
+AGAIN = "run the same command again to resume"
 
 
 def download(url: str, path: Path, by_hand: str, progress: Progress = silent, *, sha256: str = "") -> Path:

@@ -267,6 +267,7 @@ def _mapped(url: str, error: Exception) -> Exception:
         return ClosedError("the server closed the connection; the request may be too large for it")
     words: dict[type[Exception], str] = {
         ConnectionRefusedError: "nothing listens there; start the server, or correct the port",
+        httpx.RemoteProtocolError: "the server closed the connection without an HTTP reply; see its log",
         socket.gaierror: "the host name was not found; correct the address, or check the network",
     }
     return PassingError(words.get(type(last)) or f"{type(last).__name__} {last}".rstrip())

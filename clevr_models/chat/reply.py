@@ -214,8 +214,13 @@ def reply_cost(data: bytes) -> Cost:
 
 
 def _completion(url: str, data: bytes, key: str) -> Completion:
-    if not data.lstrip().startswith(b"{"):
-        page = ", but a web page" if data.lstrip().startswith(b"<") else ""
+    begin = data.lstrip()[:6]
+    if begin.startswith((b"data:", b"event:")):
+        raise ModelError(
+            f"{url} streams its replies, which trex does not ask for; turn that off on the server"
+        )
+    if not begin.startswith(b"{"):
+        page = ", but a web page" if begin.startswith(b"<") else ""
         raise ModelError(
             f"{url} replied with no JSON object{page}; is this the address of the API? It often ends with /v1"
         )

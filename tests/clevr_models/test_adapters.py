@@ -208,6 +208,11 @@ def test_a_service_that_stays_away_is_given_up(service: str) -> None:
     with pytest.raises(ModelError, match="did not answer in 4 attempts; the last error: status 503"):
         HttpAnswerer(service, sleep=waits)(pictures(1), CUBES)
     assert waits == [1.0, 4.0, 16.0] and len(Service.requests) == 4
+    Service.statuses = ["hang up"] * 9  # planted bug: the error named a class, RemoteProtocolError
+    with pytest.raises(
+        ModelError, match="error: the server closed the connection without an HTTP reply; see its log"
+    ):
+        HttpAnswerer(service, sleep=Waits())(pictures(1), CUBES)
     with pytest.raises(ModelError, match="in 4 attempts; the last error: nothing listens there"):
         HttpAnswerer("http://127.0.0.1:9/vqa", sleep=waits)(pictures(1), CUBES)
 

@@ -164,7 +164,7 @@ class Grouped:
 
 
 def audit(work: Work, progress: Progress = silent, crew: Crew | None = None) -> Audit:
-    """Audit a model, or go on with an audit that was stopped; a finished one is only read. By default, all of it here.
+    """Audit a model, or resume one that was stopped; a finished one is only read. By default, all of it here.
 
     InputError if the folder holds anything else, or an audit with other settings; RunInUse if a process audits there.
     """

@@ -257,6 +257,7 @@ BAD: dict[str, tuple[bytes, type[ModelError], str]] = {
     "deep": (b'{"a":' * 5000 + b"1" + b"}" * 5000, ModelError, "nested more than 100"),
     "an error": (b'{"error": {"message": "no"}}', ModelError, "choices"),
     "no choice": (b'{"choices": []}', ModelError, "choices"),
+    "a stream": (b'data: {"choices": [{"delta": {"content": "1"}}]}', ModelError, "streams its replies"),
     "two choices": (edited("choices", [{"message": {"content": "1"}}] * 2), ModelError, "choices"),
     "no message": (edited("choices.0.message", ""), ModelError, "message"),
     "a number as text": (edited("choices.0.message.content", 1), ModelError, "content"),
