@@ -152,10 +152,11 @@ class DistillResult(Found):
                 "objects that fit few conditions, under which the model misreads more of them than chance explains."
             ]
         return [
-            f"{counted(len(self.components), 'component')} of {self.mistakes:,} mistakes above the cut-off, "
-            f"{percent(self.kept_weight)} of the weight; {self.near} within a fifth of it. A second seed keeps "
-            f"{self.second_kept}; the two partitions agree to an adjusted Rand index of {self.rand_index:.2f} (1 is "
-            "the same, 0 is chance)" + ("." if self.converged else "; the fit has not converged.")
+            f"{counted(len(self.components), 'component')} of {self.mistakes:,} mistakes, with "
+            f"{percent(self.kept_weight)} of the mixture's weight; {self.near} lie within a fifth of the least weight "
+            f"that counts. A second seed finds {self.second_kept}; the two agree to {self.rand_index:.2f} (adjusted "
+            "Rand index: 1 is the same, 0 is chance)"
+            + ("." if self.converged else "; the fit has not converged.")
         ]
 
 
