@@ -21,7 +21,7 @@ from trex.report.report import write_report
 from trex.runs.draw_log import read_draws
 from trex.runs.folder import FINISHED, QUERY, RunFolder, check_out, create, is_run, open_run, restored
 from trex.runs.journal import Journal
-from trex.runs.manifest import DamagedManifest, Manifest, RunFacts, versions
+from trex.runs.manifest import PACKAGES, DamagedManifest, Manifest, RunFacts, versions
 from trex.runs.open_world import open_world
 from trex.runs.own_code import own_codes
 from trex.runs.record import PRIOR
@@ -58,14 +58,18 @@ def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
 def edited_note(folder: RunFolder) -> str:
     """Which keys of the run's `query.toml` were edited since and are not used, and what to do; "" if none were.
 
-    Not those that the file leaves to the run: it has replaced them by values of its own.
+    Not those that the file leaves to the run: it has replaced them by values of its own. Nor any that the file does not
+    state, if another version made the run: its default may have been another.
     """
     manifest, before = folder.manifest, _by_key(folder.manifest.query)
     try:
-        now = _by_key(parse_query(folder.query_text, QUERY, manifest.overrides))
+        query = parse_query(folder.query_text, QUERY, manifest.overrides)
     except TrexError:
         return ""
-    left = {key for key, each in now.items() if each in (None, "", AUTO)}
+    now, left = _by_key(query), set[str]()
+    if manifest.versions.get(PACKAGES[0]) != versions()[PACKAGES[0]]:
+        left |= now.keys() - _by_key(query, is_stated=True).keys()
+    left |= {key for key, each in now.items() if each in (None, "", AUTO)}
     if before["search.prior_scenes"] == before["search.bank"]:  # the whole bank is judged
         left.add("search.prior_scenes")
     if manifest.world.form is not SCENES:  # numbers of classes are names in the run
@@ -80,10 +84,10 @@ def edited_note(folder: RunFolder) -> str:
     )
 
 
-def _by_key(query: Query) -> dict[str, object]:
-    """The values of a query by their keys: "search.seed" and the like."""
+def _by_key(query: Query, *, is_stated: bool = False) -> dict[str, object]:
+    """The values of a query by their keys, "search.seed" and the like; or only of those that it states."""
     found: dict[str, object] = {}
-    for name, value in query.model_dump().items():
+    for name, value in query.model_dump(exclude_unset=is_stated).items():
         section = {f"{name}.{key}": each for key, each in value.items()} if isinstance(value, dict) else {}
         found |= section or {name: value}
     return found

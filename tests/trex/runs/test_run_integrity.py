@@ -494,3 +494,5 @@ def test_an_edited_query_of_a_run_is_told_and_not_used(folder: Path) -> None:
     query.write_text(text.replace("prior_scenes", "# prior_scenes"))
     assert query.read_text() != text
     assert "began, in search.prior_scenes; the run" in trex("report", folder).stderr, "a key that was removed"
+    change_manifest(folder, lambda data: data["versions"].update({"bayes-trex": "0.0.1"}))
+    assert "was edited" not in trex("report", folder).stderr, "a default that may have been another"
