@@ -133,5 +133,9 @@ def percent_span(low: float, high: float) -> str:
 
 
 def signed_points(change: float) -> str:
-    """A difference of two shares in percentage points, with its sign and without the unit: "−89.3"."""
-    return f"{100 * change:+.1f}".replace("-", "−")
+    """A difference of two shares in percentage points, with its sign and without the unit: "−89.3"; "+0.0" for none.
+
+    >>> signed_points(-1e-9)
+    '+0.0'
+    """
+    return f"{100 * change:+z.1f}".replace("-", "−")

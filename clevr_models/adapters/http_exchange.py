@@ -127,7 +127,9 @@ def post(url: str, body: bytes, token: str, timeout_s: float, stop: threading.Ev
 def whole(reply: bytes) -> bytes:
     """A reply without the white space around it; PassingError if it is empty, or a JSON object that is cut off."""
     data = reply.strip()
-    if not data or (data.startswith(b"{") and not data.endswith(b"}")):
+    if not data:
+        raise PassingError("the reply was empty")
+    if data.startswith(b"{") and not data.endswith(b"}"):
         raise PassingError(f"the reply was truncated after {len(data)} bytes")
     return data
 

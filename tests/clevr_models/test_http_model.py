@@ -192,11 +192,15 @@ def test_a_reply_that_is_cut_is_asked_for_again(cut: Callable[[socket.socket], N
         assert len(service) == 2 and service[0] == service[1] and waits == [1.0]
 
 
-def test_a_reply_that_is_always_cut_is_given_up_with_its_size() -> None:
-    with (
-        serving(*[sends(answer()[:-5])] * 4) as service,
-        pytest.raises(ModelError, match=rf"4 attempts.*truncated after {len(BODY) - 5} of {len(BODY)} bytes"),
-    ):
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (answer()[:-5], f"truncated after {len(BODY) - 5} of {len(BODY)} bytes"),
+        (HEAD + b"Content-Length: 0\r\n\r\n", "the reply was empty"),
+    ],
+)
+def test_a_reply_that_is_always_cut_or_empty_is_given_up(reply: bytes, message: str) -> None:
+    with serving(*[sends(reply)] * 4) as service, pytest.raises(ModelError, match=f"4 attempts.*{message}"):
         ask(service.url, sleep=Waits())
 
 

@@ -95,7 +95,7 @@ class SearchProgress:
 
     def _facts(self, status: Status) -> tuple[str, ...]:
         seconds = self._clock() - self._began
-        wanted = f"/{status.wanted}" if status.wanted else ""
+        wanted = f" ({status.wanted} wanted)" if status.wanted else ""
         return (
             f"accepted {whole_percent(status.accepted / status.steps)}" if status.steps else "",
             f"best confidence {status.best:.3f}" if status.done or status.renders else "",

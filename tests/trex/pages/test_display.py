@@ -134,8 +134,8 @@ def test_a_search_says_acceptance_and_speed_only_once_there_is_something_to_say(
     clock.now = 2.0
     search.update(Status("chain", 3, 12, 10, 8, 2, 0.5, 1, 3))
     first, second = stream.getvalue().splitlines()
-    assert first == "prior scenes 0/12, found 0/3"
-    assert second == "chains 3/12, accepted 25%, best confidence 0.500, found 1/3, 5.00 renders/s"
+    assert first == "prior scenes 0/12, found 0 (3 wanted)"
+    assert second == "chains 3/12, accepted 25%, best confidence 0.500, found 1 (3 wanted), 5.00 renders/s"
 
 
 @pytest.mark.parametrize(
