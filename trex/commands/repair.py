@@ -56,7 +56,7 @@ def distill(options: StepOptions, session: Session) -> Printed:
 
 
 def label(options: LabelStepOptions, session: Session) -> Printed:
-    """Label the components by votes; without --voters or --votes draw the pictures that `trex label` serves or exports.
+    """Label the groups by votes; without --voters or --votes draw the pictures that `trex label` serves or exports.
 
     Rendered scenes are labelled by the truth, which the renderer knows: only --processes and --json apply to them.
     """

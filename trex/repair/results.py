@@ -54,7 +54,7 @@ RULES = {
         names={
             BEFORE: "before",
             ZERO: "lambda 0: the same steps without scenarios",
-            PLAIN: "unperturbed decodings",
+            PLAIN: "decodings without noise",
             RAW: "raw mistakes, labelled as their seeds",
             SINGLE: "mistakes labelled one by one",
             FRESH: "fresh draws",
@@ -139,7 +139,7 @@ class DistillResult(Found):
             + (f"{each.sentence}: {each.words}" if each.sentence else each.words)
             for each in self.components
         ]
-        return ["component  weight  mistakes  what", *rows]
+        return ["    group  weight  mistakes  what", *rows]
 
     @property
     def sentences(self) -> list[str]:
@@ -152,7 +152,7 @@ class DistillResult(Found):
                 "objects that fit few conditions, under which the model misreads more of them than chance explains."
             ]
         return [
-            f"{counted(len(self.components), 'component')} of {self.mistakes:,} mistakes, with "
+            f"{counted(len(self.components), 'group')} of {self.mistakes:,} mistakes, with "
             f"{percent(self.kept_weight)} of the mixture's weight; {self.near} lie within a fifth of the least weight "
             f"that counts. A second seed finds {self.second_kept}; the two agree to {self.rand_index:.2f} (adjusted "
             "Rand index: 1 is the same, 0 is chance)"
@@ -471,7 +471,11 @@ class CorrectResult(Found):
             f"Of {counted(len(self.corrected), 'scenario')}, at most half as often misread at the deciding preset as "
             f"before and as by {self.rules.names[ZERO]}, in every one of {counted(len(self.chosen), 'seed')}, "
             "intervals clear of no change: "
-            + (f"{len(halved)} (component {', '.join(map(str, halved))})." if halved else "none.")
+            + (
+                f"{len(halved)} ({'group' if len(halved) == 1 else 'groups'} {', '.join(map(str, halved))})."
+                if halved
+                else "none."
+            )
         )
         for test in self.rules.claimed:
             name = capitalized(self.rules.names[test])

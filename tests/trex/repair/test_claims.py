@@ -233,7 +233,7 @@ def test_the_sentences_give_the_figures_of_their_own_models() -> None:
         "Answers about ordinary scenes: 50.5% right before, 50.0% (50.0 to 50.0) after (−0.5 to −0.5 points)."
     )
     halved = result("scenes", 100).model_copy(update={"corrected": [Scenario(number=4), Scenario(number=5)]})
-    assert "1 (component 4)." in halved.sentences[0]
+    assert "1 (group 4)." in halved.sentences[0]
     found = result("decoders")
     each = [
         tuned(s, w, {FRESH: n, GROWN: n, TEST: n + 2}, of=100)

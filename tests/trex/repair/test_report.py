@@ -24,7 +24,7 @@ def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_we
     page, document = (path / PAGE).read_text(), json.loads((path / DOCUMENT).read_text())
     for words in (
         "lambda 0: the same steps",
-        "unperturbed decodings",
+        "decodings without noise",
         "raw mistakes",
         "one annotator",
         "Not done:",

@@ -116,7 +116,7 @@ class Repair:
 
     @with_options(VoteOptions)
     def label(self, voters: str | None = None, **votes: object) -> Found:
-        """Label the components; rendered scenes are labelled by the truth, and take no votes."""
+        """Label the groups; rendered scenes are labelled by the truth, and take no votes."""
         return self.label_by(VoteOptions.checked(_given(voters=voters, **votes)))
 
     def label_by(self, votes: VoteOptions) -> Found:

@@ -111,7 +111,7 @@ class VoteResult(Found):
             f"alike{'  <- below 80%' if each.is_doubtful else ''}"
             for each in self.voters
         ]
-        rows += ["component  label  disagree with the model  labelled  carry the label"]
+        rows += ["    group  label  disagree with the model  labelled  carry the label"]
         rows += [
             f"{each.number:>9}  {each.label or '-':>5}  {each.disagree:>23}  {each.labelled:>8}  {each.pure:>15}  "
             f"{'scenario' if each.is_scenario else ''}"
@@ -125,8 +125,8 @@ class VoteResult(Found):
         alpha = "not defined" if self.alpha is None else f"{self.alpha:.2f}"
         return (
             f"Agreement with the majority: {self.scenario} in scenarios, {self.other} in others, {self.all} in all; "
-            f"voters at random would agree to {percent(self.chance)}. Krippendorff's α: {alpha}. {self.none} pictures "
-            f"show no class, {self.undecided} are undecided."
+            f"voters at random would agree to {percent(self.chance)}. Krippendorff's α, 1 for full agreement and 0 for "
+            f"chance: {alpha}. {self.none} pictures show no class, {self.undecided} are undecided."
         )
 
     @property
@@ -135,7 +135,7 @@ class VoteResult(Found):
         warning = f" Below 80% of hidden checks right: {', '.join(doubtful)}." if doubtful else ""
         people = "" if "annotator" in self.who else " No person has looked at these pictures."
         return [
-            f"{capitalized(self.who)}: in {len(self.scenarios)} of {counted(len(self.components), 'component')} most "
+            f"{capitalized(self.who)}: in {len(self.scenarios)} of {counted(len(self.components), 'group')} most "
             f"labels differ from the model's answers and one label leads. These are the failure scenarios."
             + people
             + warning
