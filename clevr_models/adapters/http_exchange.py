@@ -7,6 +7,7 @@ another address. A stop ends an exchange at once, whatever it waits for.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import socket
 import ssl
@@ -25,13 +26,17 @@ from trex.clevr_models.adapters.http_address import is_loopback
 from trex.clevr_models.adapters.http_reason import LARGEST, Reason, reason_in
 from trex.foundation.errors import InputError, ModelError
 
+log = logging.getLogger(__name__)
+
 LARGEST_REPLY = 16 * 2**20
 LONGEST_WAIT_S = 120.0  # that a server may ask for with Retry-After
 REASON_S = 5.0  # to wait for the rest of a reply that refuses a request
+SLOW_S = 15.0  # without a reply, after which it is said what is waited for, once for each address
 STOP_S = 0.1  # between two looks at whether to stop
 WAITS_S = (1.0, 4.0, 16.0)  # between tries; the last try follows the last wait
 TOO_LARGE = 413  # the status of a request whose body the server does not take
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # temporary statuses, worth another try
+_slow: set[str] = set()  # addresses that were said to be slow
 PLAIN = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
 
 
@@ -139,7 +144,7 @@ def _run(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, st
 
     def run() -> bytes:
         with asyncio.Runner(loop_factory=_Loop) as runner:
-            return runner.run(_until(_exchange(url, body, headers), timeout_s, stop))
+            return runner.run(_until(url, _exchange(url, body, headers), timeout_s, stop))
 
     try:
         asyncio.get_running_loop()
@@ -179,7 +184,9 @@ class _Loop(asyncio.SelectorEventLoop):
         return await found
 
 
-async def _until(work: Coroutine[Any, Any, bytes], timeout_s: float, stop: threading.Event) -> bytes:
+async def _until(
+    url: str, work: Coroutine[Any, Any, bytes], timeout_s: float, stop: threading.Event
+) -> bytes:
     """The result of `work`; TimeoutError after that time, AbandonedError once `stop` is set."""
     task = asyncio.ensure_future(work)
     end = time.monotonic() + timeout_s
@@ -190,6 +197,11 @@ async def _until(work: Coroutine[Any, Any, bytes], timeout_s: float, stop: threa
                 raise AbandonedError("the request was given up")
             if left <= 0:
                 raise TimeoutError
+            if timeout_s - left > SLOW_S and url not in _slow:
+                _slow.add(url)
+                log.warning(
+                    "%s has not replied in %g s; waiting up to %g s for each reply", url, SLOW_S, timeout_s
+                )
             await asyncio.wait({task}, timeout=min(left, STOP_S))
         return task.result()
     finally:

@@ -166,6 +166,23 @@ def test_each_try_has_its_own_time() -> None:
     assert rows == [[0.25, 0.75]] and waits == [1.0]
 
 
+def test_a_server_that_lets_one_wait_is_named_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Planted bug: `trex check` was silent for minutes while a server loaded its model."""
+    monkeypatch.setattr(http_exchange, "SLOW_S", 0.05)
+
+    def late(connection: socket.socket) -> None:
+        time.sleep(0.3)
+        connection.sendall(answer())
+
+    with serving(late, late) as service:
+        for _ in range(2):
+            assert ask(service.url, timeout_s=9.0) == [[0.25, 0.75]]
+        (line,) = caplog.messages
+    assert line == f"{service.url} has not replied in 0.05 s; waiting up to 9 s for each reply"
+
+
 BODY = json.dumps(ANSWER).encode()
 
 
