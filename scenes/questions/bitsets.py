@@ -11,6 +11,11 @@ from trex.scenes.scene import ATTRIBUTES, Scene
 Bits = int  # bit i is set if object i is in the set
 
 
+def is_single(bits: Bits) -> bool:
+    """Whether a set holds exactly one object."""
+    return bits != 0 and bits & (bits - 1) == 0
+
+
 @dataclass(frozen=True, slots=True)
 class SceneSets:
     """Every set that one step of a program can produce from a scene; attributes and relations only."""

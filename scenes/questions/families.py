@@ -12,7 +12,7 @@ import numpy as np
 from trex.scenes.questions import family_builders as build
 from trex.scenes.questions.filters import World, pick, world_of
 from trex.scenes.questions.program_builder import DeadEndError, Draft
-from trex.scenes.questions.programs import YES_NO, Program, execute_on
+from trex.scenes.questions.programs import YES_NO, Program, execute_built
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
@@ -97,9 +97,10 @@ def _try(rng: np.random.Generator, world: World, family: Family) -> tuple[Progra
     draft = Draft(rng, world)
     try:
         family.build(draft)
-        return draft.program(), execute_on(draft.program(), world.sets)
     except DeadEndError:
         return None
+    program = draft.program()
+    return program, execute_built(program, world.sets)
 
 
 def _table() -> tuple[Family, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from trex.scenes.graph import RELATIONS
-from trex.scenes.questions.bitsets import Bits
+from trex.scenes.questions.bitsets import Bits, is_single
 from trex.scenes.questions.filters import Option, attribute_bits, pick
 from trex.scenes.questions.program_builder import DeadEndError, Draft, Objects, Single
 from trex.scenes.scene import ATTRIBUTES
@@ -57,8 +57,7 @@ def single_and(wanted: str, draft: Draft) -> None:
             draft.world.sets.beyond[relation][anchor.fits.bit_length() - 1]
             for relation, anchor in zip(pairs[at], anchors, strict=True)
         )
-        options = [o for o in draft.world.options if _needs_both(wanted, o, near, other)]
-        options = [o for o in options if is_empty_wanted == (o.fits & near & other == 0)]
+        options = draft.world.suited(_needs_both, wanted, near, other, is_empty_wanted)
         if options:
             return _intersection(
                 wanted, draft, tuple(zip(anchors, pairs[at], strict=True)), draft.draw(options)
@@ -66,12 +65,12 @@ def single_and(wanted: str, draft: Draft) -> None:
     raise DeadEndError
 
 
-def _needs_both(wanted: str, option: Option, near: Bits, other: Bits) -> bool:
+def _needs_both(option: Option, wanted: str, near: Bits, other: Bits, is_empty_wanted: bool) -> bool:
     """Whether there is an answer, and a different one or none without either of the two relations."""
-    left = (option.fits & near & other).bit_count()
-    if left in ((option.fits & near).bit_count(), (option.fits & other).bit_count()):
+    left = option.fits & near & other
+    if is_empty_wanted != (left == 0) or left in (option.fits & near, option.fits & other):
         return False
-    return wanted == "count" or (left == 1 and not option.names & _silent(wanted))
+    return wanted == "count" or (is_single(left) and not option.names & _silent(wanted))
 
 
 def _intersection(wanted: str, draft: Draft, sides: Sequence[tuple[Option, str]], target: Option) -> None:

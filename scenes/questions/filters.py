@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 
@@ -37,6 +38,15 @@ class World:
     sets: SceneSets
     options: tuple[Option, ...]
     vocabulary: Vocabulary
+    _suited: dict[Hashable, list[Option]] = field(default_factory=dict, compare=False, repr=False)
+
+    def suited(self, suits: Callable[..., bool], *about: Hashable) -> list[Option]:
+        """The descriptions for which suits(description, *about); kept, as a scene gets many questions."""
+        found = self._suited.get((suits, *about))
+        if found is None:
+            found = [option for option in self.options if suits(option, *about)]
+            self._suited[suits, *about] = found
+        return found
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trex.scenes.graph import RELATIONS
-from trex.scenes.questions.bitsets import Bits
+from trex.scenes.questions.bitsets import Bits, is_single
 from trex.scenes.questions.filters import FILTER_ORDER, Description, Option, World, absent, pick, pick_option
 from trex.scenes.questions.programs import Program, Step
 
@@ -63,9 +63,8 @@ class Draft:
 
     def some(self, among: Objects, empty_share: float, silent: int = 0) -> Objects:
         """The objects of a set that match a random description of at least one word; none with this probability."""
-        options = [o for o in self.world.options if o.length and not o.names & silent]
-        empty = [o for o in options if not o.fits & among.bits]
-        fitting = [o for o in options if o.fits & among.bits]
+        empty = self.world.suited(_names_none_of, among.bits, silent)
+        fitting = self.world.suited(_names_some_of, among.bits, silent)
         if fitting and self.rng.random() >= empty_share:
             return self.describe(among, self.draw(fitting).said)
         texts = absent(self.rng, self.world, silent) if not empty or pick(self.rng, 2) else None
@@ -73,8 +72,7 @@ class Draft:
 
     def fitting_one(self, among: Bits, silent: int = 0) -> list[Option]:
         """The descriptions that match exactly one object of a set and name no attribute of `silent`."""
-        options = [option for option in self.world.options if not option.names & silent]
-        return [option for option in options if (option.fits & among).bit_count() == 1]
+        return self.world.suited(_matches_one_of, among, silent)
 
     def the(self, among: Objects, silent: int = 0) -> Single:
         """The one object of a set that matches a random description."""
@@ -98,9 +96,7 @@ class Draft:
 
     def the_related(self, anchor: Single, silent: int = 0) -> Single:
         """The one object related to an anchor that matches a random description; without the relation several would."""
-        return self.unique(
-            self.related(anchor, lambda fits, left: left.bit_count() == 1 and fits != left, silent)
-        )
+        return self.unique(self.related(anchor, _matches_one_there, silent))
 
     def some_related(self, anchor: Single, empty_share: float) -> Objects:
         """The objects related to an anchor that match a random description; none with this probability.
@@ -108,16 +104,14 @@ class Draft:
         Without the relation more would match: the description fits something, if not in that place.
         """
         if self.rng.random() < empty_share:
-            return self.related(anchor, lambda fits, left: left == 0)
-        return self.related(anchor, lambda fits, left: left not in (0, fits))
+            return self.related(anchor, _matches_none_there)
+        return self.related(anchor, _matches_some_there)
 
-    def related(self, anchor: Single, fitting: Callable[[Bits, Bits], bool], silent: int = 0) -> Objects:
-        """Those related to an object that fit a description; `fitting` chooses it, with the relation and without."""
+    def related(self, anchor: Single, suits: Callable[[Option, Bits, int], bool], silent: int = 0) -> Objects:
+        """Those related to an object that match a description which suits, given all that are related so."""
         for at in self.rng.permutation(len(RELATIONS)):
             bits = self.world.sets.beyond[RELATIONS[at]][anchor.which]
-            options = [
-                o for o in self.world.options if fitting(o.fits, o.fits & bits) and not o.names & silent
-            ]
+            options = self.world.suited(suits, bits, silent)
             if options:
                 return self.describe(self.relate(anchor, RELATIONS[at]), self.draw(options).said)
         raise DeadEndError
@@ -127,3 +121,31 @@ class Draft:
         if not options:
             raise DeadEndError
         return pick_option(self.rng, options)
+
+
+# Whether a description suits; none names an attribute of `silent`. "There" means: where a relation holds, and without
+# that the description would match more.
+
+
+def _names_none_of(option: Option, among: Bits, silent: int) -> bool:
+    return option.length > 0 and not option.names & silent and not option.fits & among
+
+
+def _names_some_of(option: Option, among: Bits, silent: int) -> bool:
+    return option.length > 0 and not option.names & silent and option.fits & among != 0
+
+
+def _matches_one_of(option: Option, among: Bits, silent: int) -> bool:
+    return not option.names & silent and is_single(option.fits & among)
+
+
+def _matches_one_there(option: Option, there: Bits, silent: int) -> bool:
+    return _matches_one_of(option, there, silent) and option.fits & there != option.fits
+
+
+def _matches_none_there(option: Option, there: Bits, silent: int) -> bool:
+    return not option.names & silent and not option.fits & there
+
+
+def _matches_some_there(option: Option, there: Bits, silent: int) -> bool:
+    return not option.names & silent and option.fits & there not in (0, option.fits)
