@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import repeat
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +51,7 @@ class Asked:
     truth: str
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """What a fact must be: this word, or a number from `low` up to below `high`; false without the fact."""
 
     name: str
@@ -328,4 +328,4 @@ def question_facts(request: Asked) -> Known:
 
 
 def _all(terms: Iterable[Term], known: Known) -> bool:
-    return all(term.holds(known) for term in terms)
+    return all(map(Term.holds, terms, repeat(known)))
