@@ -293,6 +293,8 @@ def _examined(sweep: SweepLog, folder: Path, crew: Crew, progress: Progress) -> 
     n = len(sweep.members)
     with Lines(folder / sweep.log, EXAMINED) as log:
         missing = sweep.members[len(log.values) :]
+        if isinstance(crew, Here):
+            crew.opened.bank.draw_ahead(missing)
         units = [Examine(missing[at : at + BATCH]) for at in range(0, len(missing), BATCH)]
         progress(sweep.step, len(log.values), n)
         for _ in crew.do(units, log):

@@ -8,17 +8,17 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from trex.bank.ahead import Ahead
 from trex.bank.disk import SCENES, bank_root, refuse_link
-from trex.bank.drawn import DrawnScenes
+from trex.bank.drawn import DrawnScenes, member
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
 from trex.bank.store import PATIENCE_S, BankBound, Batches, Uncounted, Use, has_room, not_kept
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
-from trex.inference.rng import BANK_STREAM
-from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.two_phase import spread_members
 from trex.query.schema import RenderSection
+from trex.render.blender.blender_renderer import default_processes
 from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
 from trex.render.renderer import SceneRenderer
@@ -26,6 +26,8 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_id
 from trex.worlds.world import Plan, open_renderer
 
+CROWDED = 8  # objects; a scene of 10 takes 0.4 s to draw, one of 8 some 8 ms
+LEAST_AHEAD = 32  # crowded scenes that are worth the start of other processes
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
 
 
@@ -43,6 +45,7 @@ class Bank(Closing):
         inner: SceneRenderer,
         *,
         is_optional: bool = False,
+        processes: int = 1,
     ) -> None:
         """Make the bank's folder if there is none; InputError or RunError if that fails or if it is foreign.
 
@@ -56,6 +59,8 @@ class Bank(Closing):
             self._cache = CachedRenderer(inner, path, Uncounted(), go_on)
         else:
             self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
+        self._processes = processes
+        self._ahead: Ahead | None = None
         self._drawn = DrawnScenes(
             path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
         )
@@ -98,10 +103,30 @@ class Bank(Closing):
             raise InputError(
                 f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MAX_MEMBERS - 1:,}"
             )
+        if self._ahead is not None:
+            for index in wanted:
+                self._ahead.wait(self._drawn, index)
         try:
             return list(self._drawn.scenes(wanted, keep))
         except OSError as error:
             not_kept(error, self._drawn.path)
+
+    def draw_ahead(self, indices: Iterable[int]) -> None:
+        """Have other processes draw those of these members that are missing, if that takes long; `scenes` takes them.
+
+        As many as render. Not in a world with a condition: a predicate need not exist in other processes.
+        """
+        if self._processes < 2 or self.prior.n_objects[1] <= CROWDED or self.prior.conditions:
+            return
+        missing = self._drawn.missing(indices)
+        if len(missing) >= LEAST_AHEAD:
+            self._end_ahead()
+            self._ahead = Ahead(self._drawn.path, self.prior, self._index.seed, missing, self._processes)
+
+    def _end_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
 
     def count(self) -> int:
         """n if pictures of members 0 to n - 1 are stored, at least as many as are known; checks names, not content."""
@@ -123,6 +148,7 @@ class Bank(Closing):
         members: Sequence[int] = spread_members(self._index.seed, spread, n) if spread else range(n)
         batches = [members[i : i + BATCH] for i in range(0, len(members), BATCH)]
         done = 0
+        self.draw_ahead(members)
         try:
             with Batches(self.path) as locks:
                 for is_second in (False, True):
@@ -150,6 +176,7 @@ class Bank(Closing):
 
     def close(self) -> None:
         """Close the renderer, and let others delete the bank."""
+        self._end_ahead()
         self._use.close()
         self._cache.close()
 
@@ -201,7 +228,9 @@ def bank_of(
     inner = renderer or open_renderer(section, prior.vocabulary)
     try:
         index = index_of(prior, seed, member(prior, seed, 0), section.preset, inner.key)
-        return Bank(prior, (folder or bank_root()) / index.key, index, inner, is_optional=is_optional)
+        place = (folder or bank_root()) / index.key
+        processes = section.processes or default_processes()
+        return Bank(prior, place, index, inner, is_optional=is_optional, processes=processes)
     except BaseException:
         if renderer is None:
             inner.close()
@@ -223,8 +252,3 @@ def check_number(n: int) -> None:
     """InputError unless a bank can have this many scenes."""
     if not 1 <= n <= MAX_MEMBERS:
         raise InputError(f"{n:,} scenes: a bank holds 1 to {MAX_MEMBERS:,}")
-
-
-def member(prior: ScenePrior, seed: int, i: int) -> Scene:
-    """Member i of the bank of this prior and seed."""
-    return prior_draw(seed, i, prior, BANK_STREAM)[0]

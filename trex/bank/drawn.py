@@ -11,9 +11,17 @@ from pathlib import Path
 from trex.foundation.errors import InputError
 from trex.foundation.files import is_missing, open_inside, open_regular
 from trex.foundation.parse import parse_json
+from trex.inference.rng import BANK_STREAM
+from trex.inference.statistics.importance import prior_draw
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
 APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+
+
+def member(prior: ScenePrior, seed: int, i: int) -> Scene:
+    """Member i of the bank of this prior and seed."""
+    return prior_draw(seed, i, prior, BANK_STREAM)[0]
 
 
 class DrawnScenes:
@@ -31,6 +39,13 @@ class DrawnScenes:
         self._read_to = 0  # bytes of the file that were read
         self._begin = b"\n"  # ends a line that a kill has cut short
         self._read_on()
+
+    def missing(self, indices: Iterable[int]) -> list[int]:
+        """Those of these scenes that are not drawn yet."""
+        wanted = list(indices)
+        if any(index not in self._kept for index in wanted):
+            self._read_on()
+        return [index for index in wanted if index not in self._kept]
 
     def scenes(self, indices: Iterable[int], keep: bool = True) -> Iterator[Scene]:
         """Yield the scenes of these indices, in this order; OSError if a new one cannot be written.

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from trex.bank.bank import CROWDED
 from trex.families.discover import conditions_of
 from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress, silent
@@ -28,7 +29,6 @@ from trex.scenes.scene import Scene
 # Scenes for each one that is rendered; the second where all have more than CROWDED objects.
 DRAWN, OF_CROWDED = 20, 2
 RARE = 0.002  # of the objects drawn, those that show a rare combination at most
-CROWDED = 8  # objects; a scene of 10 takes a second to draw, one of 8 some 20 ms
 CHOICE = 4  # stream of random numbers of an audit, after those of `examine`
 Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]

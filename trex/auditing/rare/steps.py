@@ -12,12 +12,12 @@ from pathlib import Path
 from trex.auditing.judging.findings import Judges, counted_in
 from trex.auditing.judging.membership import ExaminedScene, situations
 from trex.auditing.judging.sought import FEW, Member, Sought, sought_members
-from trex.auditing.rare.choice import CROWDED, chosen_scenes
+from trex.auditing.rare.choice import chosen_scenes
 from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.rare.narrow import MORE, holds_most, is_wide, narrower
 from trex.auditing.records import EXAMINED, REMEDY, Examined
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
-from trex.bank.bank import BATCH, Bank
+from trex.bank.bank import BATCH, CROWDED, Bank
 from trex.families.discover import discover, most_first
 from trex.families.family import Family
 from trex.foundation.codec import Codec
@@ -41,6 +41,7 @@ FIRST_SOUGHT, FIRST_WITHIN = 5_000_000, 7_500_000
 SOUGHT_IN, SOUGHT_IN_SPARSE, SOUGHT_IN_BEFORE = 4, 64, 16
 # Random scenes that are drawn at most in each round of narrowing; the first in a world with crowded scenes.
 WITHIN_IN, WITHIN_IN_SPARSE = 1000, 4000
+AT_ONCE = 256  # crowded scenes that are drawn at a time, enough or not
 NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so many to narrow rules
 
 
@@ -251,6 +252,8 @@ def _sought(
 
 def _drawn(bank: Bank, numbers: range, keep: bool, progress: Callable[[int, int], None]) -> Iterator[Member]:
     for place, number in enumerate(numbers):
+        if place % AT_ONCE == 0 and keep:
+            bank.draw_ahead(numbers[place : place + AT_ONCE])
         progress(place, len(numbers))
         yield number, bank.scenes([number], keep)[0]
 
