@@ -1,7 +1,7 @@
 """Other processes draw crowded scenes while this one renders others: python -m trex.bank.ahead, for a bank alone.
 
 They append to the bank's file of drawn scenes, as any program may. A scene of ten objects takes 0.4 s to draw, so that
-one process draws 10 scenes of 3 to 10 objects a second, whatever cores render them.
+one process draws 10 to 17 scenes of 3 to 10 objects a second, whatever cores render them.
 """
 
 from __future__ import annotations
