@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from trex.bank.ahead import Ahead
 from trex.bank.disk import SCENES, bank_root, refuse_link
 from trex.bank.drawn import DrawnScenes, member
 from trex.bank.index import FILE, MAX_MEMBERS, BankIndex, index_of, read_index, write_index
@@ -18,6 +17,7 @@ from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
 from trex.inference.statistics.two_phase import spread_members
 from trex.query.schema import RenderSection
+from trex.render.ahead import drawn_ahead
 from trex.render.blender.blender_renderer import default_processes
 from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
@@ -27,7 +27,6 @@ from trex.scenes.scene import Scene, scene_id
 from trex.worlds.world import Plan, open_renderer
 
 CROWDED = 8  # objects; a scene of 10 takes 0.4 s to draw, one of 8 some 8 ms
-LEAST_AHEAD = 32  # crowded scenes that are worth the start of other processes
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
 
 
@@ -60,10 +59,10 @@ class Bank(Closing):
         else:
             self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
         self._processes = processes
-        self._ahead: Ahead | None = None
-        self._drawn = DrawnScenes(
-            path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
-        )
+        self._ahead: Generator[Scene] | None = None
+        self._awaited: list[int] = []  # what it yields, the first one last
+        self._early: dict[int, Scene] = {}  # what it has yielded before it was asked for
+        self._drawn = DrawnScenes(path.parent / SCENES / f"{index.world_key}.jsonl", self._draw)
         try:
             self._use = Use(path)
         except OSError as error:
@@ -103,9 +102,6 @@ class Bank(Closing):
             raise InputError(
                 f"members {wanted[0]} to {wanted[-1]}: a bank has members 0 to {MAX_MEMBERS - 1:,}"
             )
-        if self._ahead is not None:
-            for index in wanted:
-                self._ahead.wait(self._drawn, index)
         try:
             return list(self._drawn.scenes(wanted, keep))
         except OSError as error:
@@ -118,15 +114,22 @@ class Bank(Closing):
         """
         if self._processes < 2 or self.prior.n_objects[1] <= CROWDED or self.prior.conditions:
             return
+        self._end_ahead()
         missing = self._drawn.missing(indices)
-        if len(missing) >= LEAST_AHEAD:
-            self._end_ahead()
-            self._ahead = Ahead(self._drawn.path, self.prior, self._index.seed, missing, self._processes)
+        self._ahead = drawn_ahead(partial(member, self.prior, self._index.seed), missing, self._processes)
+        self._awaited = missing[::-1]
+
+    def _draw(self, i: int) -> Scene:
+        if self._ahead is not None and i in self._awaited:
+            while i not in self._early:
+                self._early[self._awaited.pop()] = next(self._ahead)
+        early = self._early.pop(i, None)
+        return member(self.prior, self._index.seed, i) if early is None else early
 
     def _end_ahead(self) -> None:
         if self._ahead is not None:
             self._ahead.close()
-            self._ahead = None
+            self._ahead, self._awaited = None, []
 
     def count(self) -> int:
         """n if pictures of members 0 to n - 1 are stored, at least as many as are known; checks names, not content."""

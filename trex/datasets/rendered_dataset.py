@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from io import FileIO
 from itertools import islice
@@ -23,6 +22,7 @@ from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted, differing_keys
+from trex.render.ahead import drawn_ahead
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
 from trex.scenes.clevr_format.json_files import write_items
@@ -107,7 +107,8 @@ def render_dataset(
             )
         with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
-            _render_rest(out, plan, renderer, log, begun, progress)
+            with closing(drawn_ahead(plan.scene, range(begun, plan.n), count)) as scenes:
+                _render_rest(out, plan, renderer, scenes, log, begun, progress)
     return _finish(out, plan, lines)
 
 
@@ -149,11 +150,11 @@ def _render_rest(
     out: Path,
     plan: DatasetPlan,
     renderer: BlenderRenderer,
+    scenes: Iterator[Scene],
     log: FileIO,
     index: int,
     progress: Progress,
 ) -> None:
-    scenes = _scenes(plan, index)
     progress("scenes rendered", min(index, plan.n), plan.n)
     while batch := list(islice(scenes, BATCH)):
         data = b""
@@ -162,12 +163,6 @@ def _render_rest(
             index += 1
         _append(log, data)
         progress("scenes rendered", index, plan.n)
-
-
-def _scenes(plan: DatasetPlan, start: int) -> Iterator[Scene]:
-    """Yield scenes from `start` on; a separate process draws them ahead while others are rendered."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("forkserver")) as pool:
-        yield from pool.map(plan.scene, range(start, plan.n), chunksize=BATCH)
 
 
 def _write_one(out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture) -> bytes:

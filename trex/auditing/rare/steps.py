@@ -41,7 +41,6 @@ FIRST_SOUGHT, FIRST_WITHIN = 5_000_000, 7_500_000
 SOUGHT_IN, SOUGHT_IN_SPARSE, SOUGHT_IN_BEFORE = 4, 64, 16
 # Random scenes that are drawn at most in each round of narrowing; the first in a world with crowded scenes.
 WITHIN_IN, WITHIN_IN_SPARSE = 1000, 4000
-AT_ONCE = 256  # crowded scenes that are drawn at a time, enough or not
 NARROWING_PART = 3  # of the scenes with rare combinations, one more for each so many to narrow rules
 
 
@@ -251,9 +250,9 @@ def _sought(
 
 
 def _drawn(bank: Bank, numbers: range, keep: bool, progress: Callable[[int, int], None]) -> Iterator[Member]:
+    if keep:
+        bank.draw_ahead(numbers)
     for place, number in enumerate(numbers):
-        if place % AT_ONCE == 0 and keep:
-            bank.draw_ahead(numbers[place : place + AT_ONCE])
         progress(place, len(numbers))
         yield number, bank.scenes([number], keep)[0]
 
