@@ -18,15 +18,44 @@ from contextlib import ExitStack, suppress
 
 from trex.foundation.files import Closing
 from trex.render.blender.program import Program
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
-LEAST = 32  # scenes that are worth the start of other processes
+CROWDED = 8  # objects; a scene of 10 takes 0.4 s to draw, one of 8 some 8 ms, one of 5 some 2
+LEAST, LEAST_CROWDED = 5_000, 32  # scenes that are worth the start of other processes
 PATIENCE_S = 60.0  # for a process to draw a scene; then it is given up
 NICE = 5  # rendering comes first: it needs the first scenes, these draw all
 
 
-def drawn_ahead(draw: Callable[[int], Scene], indices: Sequence[int], processes: int) -> Generator[Scene]:
-    """Yield the scenes of these indices, in this order, each drawn by one of so many processes, or by this one.
+def drawers(prior: ScenePrior, n: int, processes: int) -> int:
+    """How many of so many processes draw n scenes of a prior: none where that takes this one a few seconds.
+
+    None where it has a condition either, a predicate that need not exist in other processes.
+
+    Parameters
+    ----------
+    prior
+        What the scenes are drawn from.
+    n
+        How many scenes.
+    processes
+        How many may be started; one is none beside this one.
+
+    Example
+    -------
+    >>> from trex.render.ahead import drawers
+    >>> from trex.scenes.prior import ScenePrior
+    >>> [drawers(ScenePrior(n_objects=(3, most)), 100, processes=2) for most in (8, 10)]
+    [0, 2]
+    """
+    least = LEAST_CROWDED if prior.n_objects[1] > CROWDED else LEAST
+    return processes if processes > 1 and n >= least and not prior.conditions else 0
+
+
+def drawn_ahead(
+    draw: Callable[[int], Scene], indices: Sequence[int], processes: int
+) -> Generator[tuple[int, Scene]]:
+    """Yield these indices in this order, each with its scene, drawn by one of so many processes, or by this one.
 
     A process stops where its pipe is full, after some fifty scenes, until they are taken. What one that has ended or
     hangs had to draw, this one draws.
@@ -36,23 +65,25 @@ def drawn_ahead(draw: Callable[[int], Scene], indices: Sequence[int], processes:
     draw
         A function of the index alone, which must be picklable.
     indices
-        The wanted scenes; a few are drawn by this process.
+        The wanted scenes.
     processes
-        Each draws every so many-th.
+        Each draws every so many-th; 0 for this one alone.
 
     Example
     -------
     >>> from trex.render.ahead import drawn_ahead
-    >>> from trex.scenes.scene import Scene
-    >>> len(list(drawn_ahead(lambda index: Scene(()), range(3), processes=2)))
-    3
+    >>> from trex.scenes.prior import ScenePrior
+    >>> import numpy as np
+    >>> prior = ScenePrior(n_objects=(2, 2))
+    >>> drawn = drawn_ahead(lambda index: prior.sample(np.random.default_rng(index)), [7, 9], processes=0)
+    >>> [(index, len(scene.objects)) for index, scene in drawn]
+    [(7, 2), (9, 2)]
     """
     with ExitStack() as stack:
-        n = processes if len(indices) >= LEAST else 0
-        drawers = [stack.enter_context(Drawer(draw, indices[k::n])) for k in range(n)]
+        others = [stack.enter_context(Drawer(draw, indices[k::processes])) for k in range(processes)]
         for place, index in enumerate(indices):
-            scene = drawers[place % n].next() if drawers else None
-            yield draw(index) if scene is None else scene
+            scene = others[place % processes].next() if others else None
+            yield index, draw(index) if scene is None else scene
 
 
 class Drawer(Closing):

@@ -15,11 +15,12 @@ import pytest
 
 from trex.bank.drawn import member
 from trex.render import ahead
-from trex.render.ahead import LEAST, Drawer, drawn_ahead
+from trex.render.ahead import LEAST, LEAST_CROWDED, Drawer, drawers, drawn_ahead
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 
 CROWDED = ScenePrior(n_objects=(9, 9))
+N = 24
 DRAW = partial(member, CROWDED, 0)
 WAIT_S = 60.0
 
@@ -27,10 +28,10 @@ WAIT_S = 60.0
 @pytest.fixture(scope="module")
 def own() -> list[Scene]:
     """The scenes as one process draws them."""
-    return [DRAW(i) for i in range(LEAST)]
+    return [DRAW(i) for i in range(N)]
 
 
-def begun(n: int = LEAST) -> Generator[Scene]:
+def begun(n: int = N) -> Generator[tuple[int, Scene]]:
     return drawn_ahead(DRAW, range(n), 2)
 
 
@@ -55,8 +56,8 @@ def test_other_processes_draw_the_same_scenes(
     """Planted bug: files of the current folder were imported by them in place of the library's."""
     (tmp_path / "pickle.py").write_text(f"open({str(tmp_path / 'marker')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
-    with Drawer(DRAW, range(LEAST)) as drawer:
-        assert [drawer.next() for _ in range(LEAST)] == own
+    with Drawer(DRAW, range(N)) as drawer:
+        assert [drawer.next() for _ in range(N)] == own
         assert drawer.next() is None
     assert not (tmp_path / "marker").exists()
 
@@ -77,7 +78,7 @@ def test_scenes_are_drawn_here_if_the_other_processes_end(own: list[Scene], star
         for drawer in started:
             assert drawer.process is not None
             drawer.process.kill()
-        assert found + list(scenes) == own
+        assert found + list(scenes) == list(enumerate(own))
 
 
 @pytest.mark.process
@@ -90,14 +91,26 @@ def test_a_process_that_hangs_is_given_up(
         for drawer in started:
             assert drawer.process is not None
             os.kill(drawer.process.pid, 19)
-        assert found + list(scenes) == own
+        assert found + list(scenes) == list(enumerate(own))
         assert all(drawer.process is None for drawer in started)
 
 
-@pytest.mark.process
-def test_no_process_is_started_for_a_few(own: list[Scene], started: list[Drawer]) -> None:
-    assert list(begun(LEAST - 1)) == own[:-1]
-    assert not started
+@pytest.mark.parametrize(
+    ("prior", "n", "processes", "started"),
+    [
+        (CROWDED, LEAST_CROWDED, 3, 3),
+        (CROWDED, LEAST_CROWDED - 1, 3, 0),
+        (CROWDED, LEAST_CROWDED, 1, 0),
+        (CROWDED.where(lambda scene: True, "any"), LEAST_CROWDED, 3, 0),
+        (ScenePrior(n_objects=(3, 8)), LEAST, 3, 3),
+        (ScenePrior(n_objects=(3, 8)), LEAST - 1, 3, 0),
+    ],
+    ids=["crowded", "few", "one process", "a condition", "many", "quickly drawn"],
+)
+def test_no_process_is_started_where_it_does_not_pay_or_cannot_draw(
+    prior: ScenePrior, n: int, processes: int, started: int
+) -> None:
+    assert drawers(prior, n, processes) == started
 
 
 UNGUARDED = """

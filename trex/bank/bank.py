@@ -17,7 +17,7 @@ from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
 from trex.inference.statistics.two_phase import spread_members
 from trex.query.schema import RenderSection
-from trex.render.ahead import drawn_ahead
+from trex.render.ahead import drawers, drawn_ahead
 from trex.render.blender.blender_renderer import default_processes
 from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
@@ -26,7 +26,6 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_id
 from trex.worlds.world import Plan, open_renderer
 
-CROWDED = 8  # objects; a scene of 10 takes 0.4 s to draw, one of 8 some 8 ms
 BATCH = 16  # members rendered at once by `render`: what a kill costs at most
 
 
@@ -58,9 +57,9 @@ class Bank(Closing):
             self._cache = CachedRenderer(inner, path, Uncounted(), go_on)
         else:
             self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
-        self._processes = processes
-        self._ahead: Generator[Scene] | None = None
-        self._awaited: list[int] = []  # what it yields, the first one last
+        self.processes = processes
+        self._ahead: Generator[tuple[int, Scene]] | None = None
+        self._awaited = set[int]()  # what it has yet to yield
         self._early: dict[int, Scene] = {}  # what it has yielded before it was asked for
         self._drawn = DrawnScenes(path.parent / SCENES / f"{index.world_key}.jsonl", self._draw)
         try:
@@ -110,26 +109,26 @@ class Bank(Closing):
     def draw_ahead(self, indices: Iterable[int]) -> None:
         """Have other processes draw those of these members that are missing, if that takes long; `scenes` takes them.
 
-        As many as render. Not in a world with a condition: a predicate need not exist in other processes.
+        As many as render.
         """
-        if self._processes < 2 or self.prior.n_objects[1] <= CROWDED or self.prior.conditions:
-            return
         self._end_ahead()
         missing = self._drawn.missing(indices)
-        self._ahead = drawn_ahead(partial(member, self.prior, self._index.seed), missing, self._processes)
-        self._awaited = missing[::-1]
+        if n := drawers(self.prior, len(missing), self.processes):
+            self._ahead = drawn_ahead(partial(member, self.prior, self._index.seed), missing, n)
+            self._awaited = set(missing)
 
     def _draw(self, i: int) -> Scene:
-        if self._ahead is not None and i in self._awaited:
-            while i not in self._early:
-                self._early[self._awaited.pop()] = next(self._ahead)
+        while self._ahead is not None and i in self._awaited:
+            index, scene = next(self._ahead)
+            self._awaited.remove(index)
+            self._early[index] = scene
         early = self._early.pop(i, None)
         return member(self.prior, self._index.seed, i) if early is None else early
 
     def _end_ahead(self) -> None:
         if self._ahead is not None:
             self._ahead.close()
-            self._ahead, self._awaited = None, []
+            self._ahead, self._awaited = None, set()
 
     def count(self) -> int:
         """n if pictures of members 0 to n - 1 are stored, at least as many as are known; checks names, not content."""

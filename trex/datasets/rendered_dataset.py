@@ -22,7 +22,7 @@ from trex.foundation.locked_folder import hold
 from trex.foundation.parse import parse_json
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted, differing_keys
-from trex.render.ahead import drawn_ahead
+from trex.render.ahead import drawers, drawn_ahead
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Bytes, Picture
 from trex.scenes.clevr_format.json_files import write_items
@@ -60,7 +60,12 @@ class DatasetPlan:
             raise InputError(
                 f"split {self.split!r} must be one word of letters, digits and _, such as train or val"
             )
-        ScenePrior(n_objects=self.objects)  # InputError for numbers of objects that cannot be drawn
+        _ = self.prior  # InputError for numbers of objects that cannot be drawn
+
+    @property
+    def prior(self) -> ScenePrior:
+        """What scenes are drawn from."""
+        return ScenePrior(n_objects=self.objects)
 
     def rng(self, index: int, what: int) -> np.random.Generator:
         """The stream of random numbers for scene `index`: what = 0 its layout, 1 its questions."""
@@ -68,7 +73,7 @@ class DatasetPlan:
 
     def scene(self, index: int) -> Scene:
         """Scene `index`."""
-        return ScenePrior(n_objects=self.objects).sample(self.rng(index, 0))
+        return self.prior.sample(self.rng(index, 0))
 
     def name(self, index: int) -> str:
         """The picture's file name, as in CLEVR."""
@@ -107,8 +112,7 @@ def render_dataset(
             )
         with renderer:
             _check_same(out / f"{plan.split}.plan.json", plan, renderer.key, is_begun=begun > 0)
-            with closing(drawn_ahead(plan.scene, range(begun, plan.n), count)) as scenes:
-                _render_rest(out, plan, renderer, scenes, log, begun, progress)
+            _render_rest(out, plan, renderer, log, range(begun, plan.n), count, progress)
     return _finish(out, plan, lines)
 
 
@@ -150,19 +154,18 @@ def _render_rest(
     out: Path,
     plan: DatasetPlan,
     renderer: BlenderRenderer,
-    scenes: Iterator[Scene],
     log: FileIO,
-    index: int,
+    left: range,
+    processes: int,
     progress: Progress,
 ) -> None:
-    progress("scenes rendered", min(index, plan.n), plan.n)
-    while batch := list(islice(scenes, BATCH)):
-        data = b""
-        for scene, picture in zip(batch, renderer.render(batch), strict=True):
-            data += _write_one(out, plan, index, scene, picture)
-            index += 1
-        _append(log, data)
-        progress("scenes rendered", index, plan.n)
+    progress("scenes rendered", left.start, plan.n)
+    with closing(drawn_ahead(plan.scene, left, drawers(plan.prior, len(left), processes))) as drawn:
+        while batch := list(islice(drawn, BATCH)):
+            pictures = renderer.render([scene for _, scene in batch])
+            each = zip(batch, pictures, strict=True)
+            _append(log, b"".join(_write_one(out, plan, *numbered, picture) for numbered, picture in each))
+            progress("scenes rendered", batch[-1][0] + 1, plan.n)
 
 
 def _write_one(out: Path, plan: DatasetPlan, index: int, scene: Scene, picture: Picture) -> bytes:

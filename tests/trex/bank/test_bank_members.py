@@ -15,7 +15,7 @@ from trex.bank.drawn import member
 from trex.inference.rng import BANK_STREAM, PRIOR_STREAM, stream
 from trex.inference.statistics.importance import prior_draw
 from trex.query.schema import RenderSection
-from trex.render.ahead import LEAST
+from trex.render.ahead import LEAST_CROWDED
 from trex.scenes.prior import ScenePrior
 from trex.scenes.properties import RGB
 from trex.scenes.scene import Scene
@@ -23,6 +23,7 @@ from trex.scenes.vocabulary import CLEVR
 
 ALONE = ScenePrior(CLEVR, (1, 1))
 CROWDED = ScenePrior(CLEVR, (9, 9))
+N_CROWDED = LEAST_CROWDED + 8
 N = 1280
 FALSE_ALARM = 1e-5
 COLORS = tuple(RGB)
@@ -95,8 +96,8 @@ def test_no_member_is_a_draw_of_a_search(tmp_path: Path) -> None:
     assert not bank_scenes & searched
 
 
-def crowded(folder: Path, prior: ScenePrior = CROWDED, processes: int = 2) -> Bank:
-    return bank_of(prior, RenderSection(preset="fake", processes=processes), folder, renderer=Telling())
+def crowded(folder: Path) -> Bank:
+    return bank_of(CROWDED, RenderSection(preset="fake", processes=2), folder, renderer=Telling())
 
 
 @pytest.mark.process
@@ -104,32 +105,14 @@ def test_crowded_members_are_drawn_by_other_processes_and_kept_in_whatever_order
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted bug: a member that was passed over was taken from the next place, so that it was another's scene."""
-    own = [member(CROWDED, 0, i) for i in range(LEAST + 8)]
+    own = [member(CROWDED, 0, i) for i in range(N_CROWDED)]
     with crowded(tmp_path) as bank:
         first = bank.scenes([2])
-        bank.draw_ahead(range(LEAST + 8))
+        bank.draw_ahead(range(N_CROWDED))
         with monkeypatch.context() as here:
             here.setattr("trex.bank.bank.member", lambda *_: pytest.fail("this process draws it itself"))
-            found = [*first, *bank.scenes([9, 4, 5, 0]), *bank.scenes(range(LEAST + 8))]
-    assert found == [own[k] for k in (2, 9, 4, 5, 0, *range(LEAST + 8))]
+            found = [*first, *bank.scenes([9, 4, 5, 0]), *bank.scenes(range(N_CROWDED))]
+    assert found == [own[k] for k in (2, 9, 4, 5, 0, *range(N_CROWDED))]
     with crowded(tmp_path) as bank:
         monkeypatch.setattr(ScenePrior, "sample", lambda *_: pytest.fail("it was drawn again"))
-        assert bank.scenes(range(LEAST + 8)) == own
-
-
-@pytest.mark.parametrize(
-    ("prior", "processes"),
-    [
-        (ScenePrior(n_objects=(3, 4)), 2),
-        (CROWDED, 1),
-        (CROWDED.where(lambda scene: True, "any"), 2),
-    ],
-    ids=["quickly drawn", "one process", "a condition"],
-)
-def test_no_process_is_started_where_it_does_not_pay_or_cannot_draw(
-    prior: ScenePrior, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trex.bank.bank.drawn_ahead", lambda *_: pytest.fail("processes are started"))
-    with crowded(tmp_path, prior, processes) as bank:
-        bank.draw_ahead(range(2 * LEAST))
-        assert len(bank.scenes(range(2))) == 2
+        assert bank.scenes(range(N_CROWDED)) == own

@@ -10,17 +10,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trex.bank.bank import CROWDED
 from trex.families.discover import conditions_of
 from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress, silent
 from trex.inference.rng import AUDIT_STREAM, stream
+from trex.render.ahead import CROWDED, drawers, drawn_ahead
 from trex.scenes.conditions import object_rows
 from trex.scenes.graph import facts_of
 from trex.scenes.prior import ScenePrior
@@ -34,16 +34,18 @@ Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
 
-def chosen_scenes(prior: ScenePrior, seed: int, n: int, progress: Progress = silent) -> list[Scene]:
+def chosen_scenes(
+    prior: ScenePrior, seed: int, n: int, progress: Progress = silent, processes: int = 1
+) -> list[Scene]:
     """n scenes with rare combinations, of DRAWN times as many of at most CROWDED objects; a function of the seed.
 
-    Of a world whose scenes all have more objects, or whose condition no smaller one meets, of OF_CROWDED times as
-    many: 500 of ten objects take 12 minutes.
+    Many are drawn by so many processes. Of a world whose scenes all have more objects, or whose condition no smaller
+    one meets, of OF_CROWDED times as many: 500 of ten objects take 12 minutes.
     """
     low, high = prior.n_objects
     drawn, times = replace(prior, n_objects=(low, min(high, max(low, CROWDED)))), DRAWN
     try:
-        is_sparse = low <= CROWDED and bool(drawn.sample(stream(seed, AUDIT_STREAM, CHOICE, 0)).objects)
+        is_sparse = low <= CROWDED and bool(_candidate(drawn, seed, 0).objects)
     except InputError:
         is_sparse = False
     if not is_sparse:
@@ -51,11 +53,16 @@ def chosen_scenes(prior: ScenePrior, seed: int, n: int, progress: Progress = sil
     conditions = conditions_of(prior.vocabulary)["object"]
     scenes, tables = list[Scene](), list[Bools]()
     n_drawn = times * n
-    for k in range(n_drawn):
-        scenes.append(drawn.sample(stream(seed, AUDIT_STREAM, CHOICE, k)))
-        tables.append(object_rows(facts_of(scenes[-1], prior.vocabulary), conditions))
+    candidates = partial(_candidate, drawn, seed)
+    for k, scene in drawn_ahead(candidates, range(n_drawn), drawers(drawn, n_drawn, processes)):
+        scenes.append(scene)
+        tables.append(object_rows(facts_of(scene, prior.vocabulary), conditions))
         progress("scenes drawn", k + 1, n_drawn)
     return [scenes[k] for k in rare_first(tables, n)]
+
+
+def _candidate(prior: ScenePrior, seed: int, k: int) -> Scene:
+    return prior.sample(stream(seed, AUDIT_STREAM, CHOICE, k))
 
 
 def rare_first(tables: Sequence[Bools], n: int) -> list[int]:

@@ -17,12 +17,13 @@ from trex.auditing.rare.copies import COPIES, ROUND, Copies, is_held, unheld
 from trex.auditing.rare.narrow import MORE, holds_most, is_wide, narrower
 from trex.auditing.records import EXAMINED, REMEDY, Examined
 from trex.auditing.work import Crew, ExamineScenes, Opened, Work
-from trex.bank.bank import BATCH, CROWDED, Bank
+from trex.bank.bank import BATCH, Bank
 from trex.families.discover import discover, most_first
 from trex.families.family import Family
 from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError
 from trex.foundation.progress import Progress
+from trex.render.ahead import CROWDED
 from trex.scenes.graph import Facts, touching
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import Vocabulary
@@ -210,7 +211,8 @@ def _chosen(path: Path, opened: Opened, progress: Progress) -> list[Scene]:
     work, n = opened.work, opened.work.settings.rare
     with Lines(path, SCENES) as log:
         if len(log.values) < n:
-            log.append(chosen_scenes(work.prior, work.settings.bank_seed, n, progress)[len(log.values) :])
+            seed, processes = work.settings.bank_seed, opened.bank.processes
+            log.append(chosen_scenes(work.prior, seed, n, progress, processes)[len(log.values) :])
         return list(log.values)
 
 
@@ -250,8 +252,7 @@ def _sought(
 
 
 def _drawn(bank: Bank, numbers: range, keep: bool, progress: Callable[[int, int], None]) -> Iterator[Member]:
-    if keep:
-        bank.draw_ahead(numbers)
+    bank.draw_ahead(numbers)
     for place, number in enumerate(numbers):
         progress(place, len(numbers))
         yield number, bank.scenes([number], keep)[0]
