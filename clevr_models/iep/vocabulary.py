@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import SIGNATURES, check_program
+from trex.clevr_models.interface.question import FUNCTION_WORDS, check_readable
 from trex.foundation.errors import InputError
+from trex.scenes.questions.functions import FUNCTIONS
 from trex.scenes.questions.programs import Program, Step
 
 NULL, START, END, UNKNOWN = SPECIALS = ("<NULL>", "<START>", "<END>", "<UNK>")
@@ -29,8 +30,8 @@ QUESTION_WORDS = (
 PROGRAM_TOKENS = tuple(
     sorted(
         f"{name}[{value}]" if value else name
-        for name, signature in SIGNATURES.items()
-        for value in signature.values or ("",)
+        for name, words in FUNCTION_WORDS.items()
+        for value in words or ("",)
     )
 )
 LARGEST = 20_000  # words; CLEVR-Humans needs some thousand
@@ -118,7 +119,7 @@ class Call(NamedTuple):
 
 def is_binary(token: str) -> bool:
     """Whether a token takes two inputs: equal_*, less_than, greater_than, union, intersect."""
-    return token in SIGNATURES and len(SIGNATURES[token].takes) == 2
+    return token in FUNCTIONS and len(FUNCTIONS[token].takes) == 2
 
 
 def calls_of(tokens: Sequence[str]) -> tuple[Call, ...]:
@@ -147,7 +148,7 @@ def _read(tokens: Sequence[str], at: int, calls: list[Call]) -> int:
 
 def to_prefix(program: Program) -> tuple[str, ...]:
     """A program's tokens, each before its inputs; InputError if it is malformed or no model supports a step."""
-    check_program(program)
+    check_readable(program)
     tokens: list[str] = []
     left = [len(program) - 1]
     while left:

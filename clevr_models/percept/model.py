@@ -16,7 +16,7 @@ from torch.nn import functional
 from trex.artifacts.weights import expand, load_into, read_safetensors
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule
-from trex.clevr_models.interface.question import Question, check_program
+from trex.clevr_models.interface.question import Question, check_readable
 from trex.clevr_models.percept.network import (
     INPUT_SIZE,
     Calibration,
@@ -79,7 +79,7 @@ class PerceptModel:
 
     def bind(self, question: Question) -> BoundModule:
         """The model with a question; InputError if its program is invalid."""
-        check_program(question.program)
+        check_readable(question.program)
         return BoundModule(PerceptAnswers(self.percept, question.program), ANSWERS)
 
     def perceive(self, images: NDArray[np.float32]) -> ObjectTable:
@@ -95,7 +95,7 @@ class PerceptModel:
 
     def answer(self, table: ObjectTable, program: Program) -> NDArray[np.float64]:
         """(B, 28) natural logs for a table of `perceive`; InputError if the program is invalid."""
-        check_program(program)
+        check_readable(program)
         with torch.no_grad():
             found: NDArray[np.float64] = answer_log_probs(table, program).numpy()
         return found

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, SIGNATURES
+from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, FUNCTION_WORDS
 from trex.clevr_models.percept.network import ObjectTable
-from trex.scenes.questions.functions import BOOL, INTEGER
+from trex.scenes.questions.functions import BOOL, FUNCTIONS, INTEGER
 from trex.scenes.questions.programs import Program
 
 MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
@@ -30,9 +30,9 @@ def answer_probs(table: ObjectTable, program: Program) -> Tensor:
     results: list[Tensor] = []
     for step in program:
         arguments = [results[source] for source in step.inputs]
-        value = SIGNATURES[step.function].values.index(step.value_inputs[0]) if step.value_inputs else 0
+        value = FUNCTION_WORDS[step.function].index(step.value_inputs[0]) if step.value_inputs else 0
         results.append(OPERATIONS[step.function](table, arguments, value))
-    return _spread(results[-1], SIGNATURES[program[-1].function].gives)
+    return _spread(results[-1], FUNCTIONS[program[-1].function].gives)
 
 
 def answer_log_probs(table: ObjectTable, program: Program) -> Tensor:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from trex.clevr_models.iep.vocabulary import calls_of
-from trex.clevr_models.interface.question import check_program
+from trex.clevr_models.interface.question import check_readable
 from trex.scenes.questions.programs import Program, Step
 
 TOKEN = re.compile(r"(\w+)(?:\[(\w+)\])?")
@@ -20,5 +20,5 @@ def from_prefix(tokens: Sequence[str]) -> Program:
     program = tuple(
         Step(match[1], inputs, (match[2],) if match[2] else ()) for match, inputs in found if match
     )
-    check_program(program)
+    check_readable(program)
     return program
