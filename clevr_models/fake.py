@@ -54,13 +54,12 @@ class FakeModel:
     """Answers any question by the area of the first color in its program's filters, red if there is none."""
 
     name: str = "fake"
-    input_size: tuple[int, int] | None = None
     reads_words: ClassVar[bool] = False
 
     def bind(self, question: Question) -> ColorArea:
         words = (word for step in question.program for word in step.value_inputs)
         color = next((word for word in words if word in COLORS), "red")
-        return ColorArea(color=color, size=self.input_size)
+        return ColorArea(color=color)
 
 
 def fake() -> FakeModel:

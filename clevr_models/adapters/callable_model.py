@@ -74,7 +74,6 @@ class AdaptedModel:
     answerer: Callable[..., object]  # an `Answerer`
     identity: str = ""
     batch: int = BATCH
-    input_size: tuple[int, int] | None = None
     is_hashed: bool = False
     takes: str = ""
 

@@ -42,11 +42,6 @@ class PictureInput:
             filled = piece if len(piece) == self.batch else np.resize(piece, (self.batch, *piece.shape[1:]))
             yield self._fed(filled), len(piece)
 
-    @property
-    def fixed_size(self) -> tuple[int, int] | None:
-        height, width = self.size
-        return None if height is None or width is None else (height, width)
-
     def _fed(self, pictures: Pixels) -> NDArray[Any]:
         """In its size, resized like Pillow's bicubic, with its order of axes and its numbers."""
         pixels = np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))

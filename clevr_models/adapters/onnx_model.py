@@ -114,16 +114,10 @@ class OnnxModel:
     answerer: OnnxAnswerer
     identity: str
     card_path: Path
-    is_hashed: bool = True
-
-    @property
-    def input_size(self) -> tuple[int, int] | None:
-        """Height and width in pixels of its pictures, None for any."""
-        return self.answerer.picture.fixed_size
 
     def bind(self, question: Question) -> AskedAnswerer:
         """The file with its question, probed with two pictures; InputError if its output does not fit its card."""
-        model = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=self.is_hashed)
+        model = AdaptedModel(self.name, self.answerer, self.identity, is_hashed=True)
         bound = model.bind(question)
         if self.answerer.card.gives == LOGITS and are_probabilities(
             self.answerer.outputs(probe_pictures(), question)

@@ -65,8 +65,6 @@ class UserModule(BoundModule):
 class UserModel:
     """A user's torch module, built for each question and probed with two pictures."""
 
-    input_size: tuple[int, int] | None = None
-
     def __init__(self, name: str, factory: Factory) -> None:
         self.name = name
         self.factory = factory

@@ -23,7 +23,6 @@ from trex.clevr_models.chat.fields import (
     Fields,
     LearntFields,
     refused_field,
-    request_body,
     request_fields,
 )
 from trex.clevr_models.chat.prompted_model import filled
@@ -115,7 +114,7 @@ class ChatAnswerer:
         missing: dict[str, Ask] = {}
         for picture, row in zip(pictures, keys, strict=True):
             for key, number in zip(row, numbers, strict=True):
-                found = self.store.read(key)
+                found = self.store.read(key, Said)
                 if found is not None:
                     known[key] = found
                 else:
@@ -166,11 +165,11 @@ class ChatAnswerer:
         seed = None if number is None else int(self._key(prompt, picture, number, "")[:8], 16) >> 1
         while True:
             fields = self.learnt.now
-            request = (self.model, prompt, png, seed, fields, self.extra)
+            request = request_fields(self.model, prompt, png, seed, fields, self.extra)
             try:
-                data = self.sender.send(request_body(*request), stop)
+                data = self.sender.send(json.dumps(request).encode(), stop)
             except StatusError as error:
-                self._learn(fields, error, request_fields(*request))
+                self._learn(fields, error, request)
                 continue
             output = read_reply(self.sender.url, data, wants_tokens=number is None, key=self.sender.key)
             if output.tokens is not None:

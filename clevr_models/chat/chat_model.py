@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trex.clevr_models.adapters.callable_model import AskedAnswerer, probe_pictures
 from trex.clevr_models.chat.answerer import ChatAnswerer, LogProbsRefusedError
 from trex.clevr_models.chat.endpoint import PREFIX, read_key, resolved_endpoint
-from trex.clevr_models.chat.fields import LearntFields, further
+from trex.clevr_models.chat.fields import Fields, LearntFields, further
 from trex.clevr_models.chat.prompted_model import PromptedModel, checked_prompt
 from trex.clevr_models.chat.reply import NoLogProbsError
 from trex.clevr_models.chat.sender import RequestLimitError, Sender
@@ -157,6 +157,6 @@ def load_chat(spec: str, options: ModelOptions | None = None) -> ChatModel:
     store = default_store()
     answerer = ChatAnswerer(model, prompt, given.samples, given.concurrency, sender, store, given.extra)
     key = place_key(answerer.place)
-    learnt = LearntFields(store.read_fields(key), lambda fields: store.write_fields(key, fields))
+    learnt = LearntFields(store.read(key, Fields), lambda fields: store.write(key, fields))
     answerer = replace(answerer, learnt=learnt)
     return ChatModel(spec, answerer, "", is_estimate=bool(answerer.samples))

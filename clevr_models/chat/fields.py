@@ -7,7 +7,6 @@ top_logprobs, seed). The picture comes before the text, as in the prompts of `tr
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -166,9 +165,7 @@ class LearntFields:
 RESERVED = (*GIVEN, LENGTH, NEW_LENGTH, *OPTIONAL, LOG_PROBS, TOPS, "n", "stream", "stream_options")
 
 
-def request_fields(
-    model: str, prompt: str, png: str, seed: int | None, fields: Fields | None = None, extra: str = ""
-) -> Json:
+def request_fields(model: str, prompt: str, png: str, seed: int | None, fields: Fields, extra: str) -> Json:
     """The request about one picture (PNG in base64): log probabilities, or a sample if `seed` is given.
 
     `extra` is a JSON object of further fields, see `further`.
@@ -178,13 +175,7 @@ def request_fields(
         {"type": "text", "text": prompt},
     ]
     body: Json = {"model": model, "messages": [{"role": "user", "content": content}]}
-    return {**body, **(fields or Fields()).of(seed), **further(extra)}
-
-
-def request_body(
-    model: str, prompt: str, png: str, seed: int | None, fields: Fields | None = None, extra: str = ""
-) -> bytes:
-    return json.dumps(request_fields(model, prompt, png, seed, fields, extra)).encode()
+    return {**body, **fields.of(seed), **further(extra)}
 
 
 def further(extra: str) -> Mapping[str, object]:

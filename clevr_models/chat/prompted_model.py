@@ -39,9 +39,6 @@ class PromptedAnswerer(Protocol):
     """An `Answerer` that writes the question into a template."""
 
     @property
-    def template(self) -> str: ...
-
-    @property
     def labels(self) -> tuple[str, ...]: ...
 
     def prompt(self, question: Question) -> str:
@@ -61,7 +58,6 @@ class PromptedModel:
     answerer: PromptedAnswerer
     identity: str
     is_estimate: bool = False  # answers are estimates from samples
-    input_size: tuple[int, int] | None = None
     is_probed: bool = False
     is_hashed: bool = False  # see AdaptedModel
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from trex.artifacts.cache import cache_root
-from trex.clevr_models.chat.fields import Fields
-from trex.clevr_models.chat.reply import Said
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.foundation.errors import InputError
 from trex.foundation.files import MIB, disk_error, read_bytes, write_atomic
@@ -34,26 +32,15 @@ class ReplyStore:
 
     folder: Path
 
-    def read(self, key: str) -> Said | None:
-        """The stored reply; None if there is none, or if its file is damaged."""
-        return self._read(key, Said)
-
-    def write(self, key: str, output: Said) -> None:
-        self._write(key, output)
-
-    def read_fields(self, key: str) -> Fields | None:
-        return self._read(key, Fields)
-
-    def write_fields(self, key: str, fields: Fields) -> None:
-        self._write(key, fields)
-
-    def _read(self, key: str, kind: type[M]) -> M | None:
+    def read(self, key: str, kind: type[M]) -> M | None:
+        """What is stored under this key, a reply or fields; None if there is nothing, or if its file is damaged."""
         try:
             return kind.model_validate_json(read_bytes(self._path(key), limit=MIB, follow_links=False))
         except (InputError, ValidationError):
             return None
 
-    def _write(self, key: str, value: BaseModel) -> None:
+    def write(self, key: str, value: BaseModel) -> None:
+        """Store a reply, or fields."""
         path = self._path(key)
         try:
             path.parent.mkdir(

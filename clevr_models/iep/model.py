@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts
 from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
 from trex.clevr_models.iep.networks import ProgramGenerator
-from trex.clevr_models.iep.resnet_features import FEATURES, SIDE_PX, ResNet
+from trex.clevr_models.iep.resnet_features import FEATURES, ResNet
 from trex.clevr_models.iep.sizes import BaselineSizes, EngineSizes
 from trex.clevr_models.iep.vocabulary import IepVocabulary, calls_of, to_prefix
 from trex.clevr_models.interface.answers import ANSWERS
@@ -31,7 +31,6 @@ class IepModel:
     part: Part
     generator: Part | None
     features: nn.Module  # (B, 3, H, W) in [0, 1] -> (B, C, h, w)
-    input_size: tuple[int, int] | None = (SIDE_PX, SIDE_PX)
 
     def bind(self, question: Question) -> BoundModule:
         """The model with one question for all pictures; InputError names a word or step outside its training."""

@@ -58,11 +58,6 @@ class ClevrModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    @property
-    def input_size(self) -> tuple[int, int] | None:
-        """(height, width) in pixels of the model's input, None for any."""
-        ...
-
     def bind(self, question: Question) -> BoundModel:
         """The model with its question; InputError if it cannot read it."""
         ...

@@ -74,7 +74,6 @@ class PerceptModel:
 
     percept: Percept
     name: str = "shipped"
-    input_size: tuple[int, int] | None = INPUT_SIZE
     reads_words: ClassVar[bool] = False
 
     def bind(self, question: Question) -> BoundModule:

@@ -19,14 +19,12 @@ from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.bound import BoundModule, subnormals_as_zero
 from trex.clevr_models.interface.inputs import check_pictures
 from trex.clevr_models.interface.question import Question
-from trex.clevr_models.relation_network.network import SIDE_PX, RelationNetwork
+from trex.clevr_models.relation_network.network import RelationNetwork
 from trex.foundation.errors import InputError, unknown
 
 
 class RelationModel:
     """A Relation Network that reads the question's text; its 28 answers come in the order of ANSWERS."""
-
-    input_size = (SIDE_PX, SIDE_PX)
 
     def __init__(self, name: str, network: RelationNetwork, vocabulary: RelationVocabulary) -> None:
         self.name = name

@@ -108,7 +108,7 @@ def test_neighboring_peaks_count_once() -> None:
 
 
 def test_senseless_question_is_refused(model: PerceptModel) -> None:
-    with pytest.raises(InputError, match="no answer"):
+    with pytest.raises(InputError, match="not an answer"):
         model.bind(Question("cubes", chain("scene", "filter_shape cube")))
 
 

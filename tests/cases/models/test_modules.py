@@ -224,7 +224,6 @@ class Foreign(NamedTuple):
 def test_the_labels_of_an_installed_adapter_are_checked(labels: Any) -> None:
     class Model(NamedTuple):
         name: str = "foreign"
-        input_size: tuple[int, int] | None = None
 
         def bind(self, question: Question) -> Foreign:
             return Foreign(labels)

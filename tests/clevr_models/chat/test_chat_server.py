@@ -24,7 +24,7 @@ from trex.clevr_models.chat.answerer import ChatAnswerer
 from trex.clevr_models.chat.chat_model import load_chat
 from trex.clevr_models.chat.cost import Cost, Meter
 from trex.clevr_models.chat.endpoint import BASE_URL, KEY
-from trex.clevr_models.chat.fields import request_body
+from trex.clevr_models.chat.fields import Fields, request_fields
 from trex.clevr_models.chat.prompted_model import DEFAULT
 from trex.clevr_models.chat.reply import NoLogProbsError, Said, reply_cost
 from trex.clevr_models.chat.sender import RequestLimitError, Sender
@@ -182,7 +182,7 @@ def test_two_threads_store_in_one_new_folder(tmp_path: Path, monkeypatch: pytest
         assert looked.wait(30.0)
         store.write(late, output)
         writing.result()
-    assert store.read(early) == store.read(late) == output
+    assert store.read(early, Said) == store.read(late, Said) == output
 
 
 def test_a_damaged_reply_in_the_cache_is_asked_for_again(tmp_path: Path) -> None:
@@ -215,8 +215,9 @@ def test_nothing_is_tried_again_once_a_search_has_stopped() -> None:
     stop = threading.Event()
     with chat_server(one_or_two, faults=[Fault(503)] * 9) as server:
         sender = Sender(server.url, sleep=lambda _: stop.set())  # another request fails during the wait
+        request = request_fields("m", "How many?", png_base64(pictures(1)[0]), None, Fields(), "")
         with pytest.raises(AbandonedError):
-            sender.send(request_body("m", "How many?", png_base64(pictures(1)[0]), None), stop)
+            sender.send(json.dumps(request).encode(), stop)
         assert len(server.requests) == 1
 
 

@@ -63,7 +63,6 @@ class Planted:
     view: View
     cap: int = 10
     name: str = "planted"
-    input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> BoundModule:
         """Not needed here."""

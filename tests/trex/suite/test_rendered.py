@@ -178,7 +178,7 @@ def test_no_draw_is_one_that_the_search_chose_the_hit_by(suite: Path) -> None:
 class ByBrightness:
     """Says "1" of a bright picture and "2" of a dark one, the second with more certainty."""
 
-    name, input_size, labels = "brightness", None, ANSWERS
+    name, labels = "brightness", ANSWERS
 
     def bind(self, question: Question) -> ByBrightness:
         return self

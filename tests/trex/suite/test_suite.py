@@ -169,7 +169,6 @@ class Scripted:
     script: list[bool]
     name: str = "scripted"
     labels: tuple[str, ...] = ANSWERS
-    input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> Scripted:
         assert question.text == "How many red things are there?" and question.program[-1].function == "count"
@@ -354,7 +353,6 @@ class Counts:
 
     labels: tuple[str, ...]
     name: str = "few"
-    input_size: tuple[int, int] | None = None
 
     def bind(self, question: Question) -> Counts:
         return self

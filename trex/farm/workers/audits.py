@@ -75,7 +75,6 @@ class Elsewhere:
     """A model that is asked in other processes."""
 
     name: str
-    input_size: None = None
 
     def bind(self, question: Question) -> BoundModel:
         """Our own mistake: the workers ask."""

@@ -61,8 +61,7 @@ class Scheduler:
         self._board, self._pool, self._inbox = board, pool, inbox
         self.slots: dict[str, WorkerSlot] = {}
         self.lost = 0  # tasks whose worker was lost
-        self.renders: dict[str, int] = defaultdict(int)  # per job
-        self.incompatible: dict[str, str] = {}  # reasons by worker
+        self.incompatible: set[str] = set()  # workers
         self.is_open = True  # False: hands out nothing more
 
     def turn(self, timeout_s: float) -> None:
@@ -124,15 +123,11 @@ class Scheduler:
         if isinstance(answer, TaskResult):
             self._board.deliver(task, answer)  # may be a late answer; the search ignores repeated ones
             if slot is not None and is_current:
-                self._count(slot, task, answer)
+                slot.tasks_done += 1
+                slot.renders += answer.renders
+                slot.memory_mib = answer.memory_mib
         elif slot is not None and is_current and self._board.is_needed(task):
             self._task_failed(slot, task, answer)
-
-    def _count(self, slot: WorkerSlot, task: Task, result: TaskResult) -> None:
-        self.renders[task.job] += result.renders
-        slot.tasks_done += 1
-        slot.renders += result.renders
-        slot.memory_mib = result.memory_mib
 
     def _task_failed(self, slot: WorkerSlot, task: Task, failure: TaskFailure) -> None:
         match failure.kind:
@@ -185,7 +180,7 @@ class Scheduler:
 
     def _incompatible(self, name: str, why: str) -> None:
         log.error("worker %s is incompatible and gets no tasks: %s", name, why)
-        self.incompatible[name] = why
+        self.incompatible.add(name)
         if len(self.incompatible) >= self._pool.size and not self.slots:
             raise RunError(f"no worker is compatible: {why}")
         for job in self._board.jobs:  # it may have been the last one that a job was waiting for

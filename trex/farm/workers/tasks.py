@@ -12,7 +12,7 @@ from trex.auditing.work import Unit
 from trex.inference.chains import Checkpoint
 from trex.inference.targets import GaussianTarget
 from trex.inference.types import PRIOR_CHAIN
-from trex.runs.record import Key, Record, to_line
+from trex.runs.record import Key, Record
 from trex.scenes.scene import Scene
 from trex.search.engine import Independent, InProcess
 from trex.worlds.latents import Latent
@@ -98,11 +98,6 @@ def run_task(engine: InProcess, segment: Segment) -> Iterator[Sequence[Record]]:
         return
     for records in engine.rounds(segment.phase, segment.target, segment.begin, segment.end, segment.lead):
         yield [replace(record, chain=chain) for record, chain in zip(records, segment.chains, strict=True)]
-
-
-def lines_of(records: Sequence[Record]) -> list[str]:
-    """The records as lines of `draws.jsonl`."""
-    return [to_line(record) for record in records]
 
 
 class FailureKind(Enum):

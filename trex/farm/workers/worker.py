@@ -7,7 +7,7 @@ import logging
 import os
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,13 +23,12 @@ from trex.farm.workers.tasks import (
     TaskFailure,
     TaskResult,
     Work,
-    lines_of,
     run_task,
 )
 from trex.farm.workers.worlds import IncompatibleWorker, Worlds
 from trex.foundation.errors import InputError, ModelError, TrexError
 from trex.foundation.files import disk_full
-from trex.runs.record import Record
+from trex.runs.record import Record, to_line
 
 FAILURES: tuple[tuple[type[BaseException], FailureKind], ...] = (
     (IncompatibleWorker, FailureKind.INCOMPATIBLE),
@@ -90,7 +89,7 @@ class Worker:
             records += batch
             if is_stopped():
                 raise TaskStopped
-        return lines_of(records), count_renders(records)
+        return [to_line(record) for record in records], sum(record.is_rendered for record in records)
 
     def _do_unit(self, work: AuditUnit, is_stopped: Callable[[], bool]) -> tuple[list[str], int]:
         def check() -> None:
@@ -112,11 +111,6 @@ class Worker:
         }
         self._log.warning("not done", extra={"fields": fields})
         return failure
-
-
-def count_renders(records: Sequence[Record]) -> int:
-    """The number of records that were rendered."""
-    return sum(record.is_rendered for record in records)
 
 
 def _failure(error: Exception | SystemExit, run: Path) -> TaskFailure:

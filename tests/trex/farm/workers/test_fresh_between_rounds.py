@@ -13,10 +13,10 @@ from tests.running.looks import SMALL, TINY, use_ladder
 from tests.running.runs import QUERY, SEARCHES, draws, run, write_query
 from trex.farm.workers.engine import FarmEngine
 from trex.farm.workers.task_board import TaskBoard
-from trex.farm.workers.tasks import PrepareRun, TaskResult, Work, lines_of, run_task
+from trex.farm.workers.tasks import PrepareRun, TaskResult, Work, run_task
 from trex.finding.find import QuerySource, manifest_of, run_to_end
 from trex.runs.folder import create
-from trex.runs.record import Record
+from trex.runs.record import Record, to_line
 from trex.search.engine import InProcess
 from trex.search.progress import Silent
 
@@ -48,7 +48,7 @@ class Desk:
 
     def _answer(self, work: Work) -> TaskResult:
         assert not isinstance(work, PrepareRun)
-        lines = [line for records in run_task(self._engine, work) for line in lines_of(records)]
+        lines = [line for records in run_task(self._engine, work) for line in map(to_line, records)]
         return TaskResult(tuple(lines), len(lines), 0.0)
 
 
