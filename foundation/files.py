@@ -14,6 +14,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -54,7 +55,7 @@ def open_regular(
     follow_links: bool = True,
     error: type[TrexError] = InputError,
     inside: Path | None = None,
-) -> Iterator[BinaryIO]:
+) -> Iterator[BufferedReader]:
     """A regular file of at most `limit` bytes, open for reading; raises `error` for any other."""
     try:
         handle = _open(path, follow_links, error, inside)

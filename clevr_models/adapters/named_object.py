@@ -14,21 +14,22 @@ from trex.foundation.own_code import RAISED, error_text
 SUFFIX = ".py"
 
 
-def import_factory(module: str, attribute: str) -> Callable[..., object]:
-    """The callable that `module:attribute` names, see `import_object`; InputError if there is none."""
-    factory = import_object(module, attribute)
+def import_factory(name: str) -> Callable[..., object]:
+    """The callable that "module:attribute" names, see `import_object`; InputError if there is none."""
+    factory = import_object(name)
     if not callable(factory):
-        raise InputError(f"{module}:{attribute} is of type {type(factory).__name__}; name a function")
+        raise InputError(f"{name} is of type {type(factory).__name__}; name a function")
     return factory
 
 
-def import_object(module: str, attribute: str) -> object:
-    """What `module:attribute` names; InputError if there is no such thing.
+def import_object(name: str) -> object:
+    """What "module:attribute" names; InputError if there is no such thing.
 
     `module` may be the path of a file in the current folder or below: "pkg/m.py" and "pkg/m" are "pkg.m". The current
     folder is searched first, as Python does for a script: a file beside the user's module takes precedence over an
     installed package of the same name.
     """
+    module, _, attribute = name.partition(":")
     here = os.getcwd()
     if sys.path[:1] != [here]:
         sys.path.insert(0, here)

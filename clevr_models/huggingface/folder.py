@@ -53,7 +53,8 @@ class ModelFolder:
         for path in sorted(self.path.rglob("*")):
             if path.suffix in READ and path.is_file():
                 digest.update(f"{path.relative_to(self.path).as_posix()}\n".encode())
-                digest.update(_file_sha256(path))
+                with open_regular(path, limit=WEIGHTS_LIMIT) as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()[:16]
 
 
@@ -172,14 +173,6 @@ def _json(path: Path) -> Mapping[str, object]:
     if not isinstance(found, dict):
         raise InputError(f"{shown(path)} must hold a JSON object")
     return found
-
-
-def _file_sha256(path: Path) -> bytes:
-    digest = hashlib.sha256()
-    with open_regular(path, limit=WEIGHTS_LIMIT) as stream:
-        while block := stream.read(MIB):
-            digest.update(block)
-    return digest.digest()
 
 
 NO_VIDEOS = SimpleNamespace(num_frames=1, fps=1)  # SmolVLM reads these for every prompt; nothing uses them

@@ -21,7 +21,7 @@ from torch import Tensor
 from trex.clevr_models.interface.question import ATTRIBUTE_VALUES
 from trex.clevr_models.percept.network import GRID, INPUT_SIZE, STRIDE
 from trex.foundation.errors import InputError
-from trex.foundation.files import MIB, open_regular
+from trex.foundation.files import open_regular
 from trex.foundation.images import read_png
 from trex.foundation.json_fields import finite, listed, mapping, text, whole
 from trex.scenes.clevr_format.json_files import read_items
@@ -178,16 +178,9 @@ def data_hash(dataset: Path) -> str:
     digest = hashlib.sha256()
     for path in _files(dataset):
         digest.update(path.relative_to(dataset).as_posix().encode() + b"\0")
-        digest.update(_digest(path))
+        with open_regular(path) as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()
-
-
-def _digest(path: Path) -> bytes:
-    digest = hashlib.sha256()
-    with open_regular(path) as stream:
-        while chunk := stream.read(MIB):
-            digest.update(chunk)
-    return digest.digest()
 
 
 def _files(dataset: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from trex.clevr_models.chat.endpoint import is_served
 from trex.clevr_models.interface.options import HF, IEP, ONNX
 from trex.clevr_models.specs.adapter import LAST, Adapter, runs_nothing
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import is_code
 from trex.foundation.files import from_home
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ def is_hf(spec: str) -> bool:
 def asks_freely(spec: str) -> bool:
     """Whether a model answers hundreds of questions at no cost to speak of: none behind an address."""
     return not (is_served(spec) or is_hf(spec) or URL.match(spec) is not None)
-
-
-def _is_named(spec: str) -> bool:
-    module, _, attribute = spec.partition(":")
-    return bool(module and attribute)
 
 
 def _shipped(spec: str, threads: int) -> ClevrModel:
@@ -97,12 +93,12 @@ def _ask(spec: str, threads: int) -> ClevrModel:
     from trex.clevr_models.adapters.callable_model import TAKES, AdaptedModel
     from trex.clevr_models.adapters.named_object import import_factory
 
-    if not _is_named(spec.removeprefix(ASK)):
+    name = spec.removeprefix(ASK)
+    if not is_code(name):
         raise InputError(f"model {spec!r} is not known; it may be 'ask:package.module:answerer'")
-    module, _, attribute = spec.removeprefix(ASK).partition(":")
-    found = import_factory(module, attribute)
+    found = import_factory(name)
     if isinstance(found, type):
-        raise InputError(f"{module}:{attribute} is a class; name an instance, or a function")
+        raise InputError(f"{name} is a class; name an instance, or a function")
     return AdaptedModel(spec, found, spec, takes=TAKES)
 
 
@@ -110,8 +106,7 @@ def _factory(spec: str, threads: int) -> ClevrModel:
     from trex.clevr_models.adapters.named_object import import_factory
     from trex.clevr_models.adapters.torch_module import UserModel
 
-    module, _, attribute = spec.partition(":")
-    return UserModel(spec, import_factory(module, attribute))
+    return UserModel(spec, import_factory(spec))
 
 
 ADAPTER = (
@@ -185,5 +180,5 @@ ADAPTER = (
         runs_nothing,
     ),
     Adapter("ask", lambda spec: spec.startswith(ASK), _ask, "'ask:package.module:answerer'", 70),
-    Adapter("factory", _is_named, _factory, "'package.module:factory'", LAST),
+    Adapter("factory", is_code, _factory, "'package.module:factory'", LAST),
 )

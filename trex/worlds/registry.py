@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 
 from trex.clevr_models.adapters.live import PREFIX, noting_use
 from trex.foundation.errors import InputError, TrexError
-from trex.foundation.extensions import LIVE, ExtensionPoint, given
+from trex.foundation.extensions import LIVE, ExtensionPoint, given, is_code
 from trex.foundation.json_fields import short
 from trex.mnist_models.datasets import ELSEWHERE
 from trex.query.schema import Query
@@ -88,14 +88,13 @@ def _lasting(name: str) -> World[Latent]:
         return WORLDS.ours[name].make(name)
     if name in WORLDS.sound.found:
         return _world(name, WORLDS.sound.found[name].make)
-    module, colon, attribute = name.partition(":")
-    if not (module and colon and attribute):
+    if not is_code(name):
         raise InputError(
             f"generator.name = {name!r} is not known; use {', '.join(WORLDS.sound.found)}, or {OWN}. {ELSEWHERE}"
         )
     from trex.clevr_models.adapters.named_object import import_factory
 
-    return _world(name, import_factory(module, attribute))
+    return _world(name, import_factory(name))
 
 
 def _world(name: str, make: Callable[[str], object]) -> World[Latent]:

@@ -75,8 +75,7 @@ def _opened(name: str) -> Answerer:
             f"model {name!r} reads CLEVR's pictures or digits; give a world of your own a model of your own: "
             "model=function, or 'package.module:function'"
         )
-    module, _, attribute = name.partition(":")
-    return import_factory(module, attribute)
+    return import_factory(name)
 
 
 def _identity(thing: Answerer) -> str:

@@ -58,8 +58,7 @@ def load(keyed: Sequence[tuple[str, str]]) -> None:
     for key, name in keyed:
         if any(given(of, name) is not None for of in types[key]):
             continue
-        module, _, attribute = name.partition(":")
-        thing = made[key](import_object(module, attribute), name)
+        thing = made[key](import_object(name), name)
         if getattr(thing, "name", name) != name:
             raise InputError(f"{key} = {name!r} is called {thing.name!r} there; name it {thing.name!r}")  # type: ignore[attr-defined]
         give(thing)
