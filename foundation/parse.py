@@ -70,7 +70,7 @@ def check_depth(value: object) -> None:
 def numbers_in(value: object) -> Iterator[int | float]:
     if isinstance(value, int | float):
         yield value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     for item in inner:
         yield from numbers_in(item)
 

@@ -6,20 +6,20 @@ a missing or truncated file counts as no status, and is soon rewritten.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
+from trex.foundation.codec import Codec
 from trex.foundation.errors import RunError, TrexError
-from trex.foundation.files import read_bytes, write_atomic
-from trex.foundation.parse import numbers_in, parse_json
+from trex.foundation.files import MIB, write_atomic
+from trex.foundation.parse import numbers_in
 from trex.search.progress import Status
 
 RUN_STATUS = "status.json"
 FARM = ".farm"
+S = TypeVar("S", "RunStatus", "FarmStatus")
 
 
 @dataclass(frozen=True)
@@ -65,22 +65,20 @@ class FarmStatus:
     workers: tuple[WorkerStatus, ...]
 
 
-RUN = TypeAdapter(RunStatus)
-WORK = TypeAdapter(FarmStatus)
-MAX_BYTES = 1 << 20  # bytes; a usual file has a few hundred
+RUN, WORK = Codec(RunStatus, limit=MIB), Codec(FarmStatus, limit=MIB)  # a usual file has a few hundred bytes
 MAX_NUMBER = 1e12  # of any number: counts, seconds, Unix times, MiB
 
 
 def write_run_status(run: Path, status: RunStatus) -> None:
     """Rewrite `status.json` of a run folder."""
-    _write(run / RUN_STATUS, asdict(status))
+    _write(run / RUN_STATUS, RUN.text(status))
 
 
 def write_farm_status(runs: Path, status: FarmStatus) -> None:
     """Rewrite the status file of one `trex queue run` below the runs folder."""
     with suppress(OSError):
         (runs / FARM).mkdir(exist_ok=True)
-    _write(_farm_file(runs, status.owner), asdict(status))
+    _write(_farm_file(runs, status.owner), WORK.text(status))
 
 
 def remove_farm_status(runs: Path, owner: str) -> None:
@@ -91,29 +89,25 @@ def remove_farm_status(runs: Path, owner: str) -> None:
 
 def read_run_status(run: Path) -> RunStatus | None:
     """The run's last status, or None."""
-    try:
-        return RUN.validate_python(_read(run / RUN_STATUS))
-    except (RunError, ValidationError):
-        return None
+    return _read(run / RUN_STATUS, RUN)
 
 
 def read_farm_statuses(runs: Path) -> list[FarmStatus]:
     """The status of every `trex queue run`. Killed ones leave theirs behind: check `updated`."""
-    found = []
-    for path in sorted((runs / FARM).glob("*.json")):
-        try:
-            found.append(WORK.validate_python(_read(path)))
-        except (RunError, ValidationError):
-            continue
-    return found
+    found = (_read(path, WORK) for path in sorted((runs / FARM).glob("*.json")))
+    return [status for status in found if status is not None]
 
 
-def _read(path: Path) -> object:
-    """The JSON value of a status file; RunError if it is none, or has a number that no page could show."""
-    value = parse_json(read_bytes(path, limit=MAX_BYTES, error=RunError), str(path), error=RunError)
-    if any(abs(item) > MAX_NUMBER for item in numbers_in(value)):
-        raise RunError(f"{path} has a number of more than {MAX_NUMBER:g}")
-    return value
+def _read(path: Path, codec: Codec[S]) -> S | None:
+    """The status in a file; None if it holds none, or a number that no page could show."""
+    with suppress(RunError):
+        return codec.read(path, "it is soon rewritten", _check_numbers)
+    return None
+
+
+def _check_numbers(status: RunStatus | FarmStatus) -> None:
+    if any(abs(number) > MAX_NUMBER for number in numbers_in(asdict(status))):
+        raise ValueError(f"it has a number of more than {MAX_NUMBER:g}")
 
 
 def _farm_file(runs: Path, owner: str) -> Path:
@@ -121,7 +115,7 @@ def _farm_file(runs: Path, owner: str) -> Path:
     return runs / FARM / f"{name}.json"
 
 
-def _write(path: Path, fields: dict[str, object]) -> None:
+def _write(path: Path, text: str) -> None:
     """Write without syncing, and ignore errors: the file is soon rewritten."""
     with suppress(TrexError, OSError):
-        write_atomic(path, (json.dumps(fields) + "\n").encode(), is_precious=False)
+        write_atomic(path, text.encode(), is_precious=False)

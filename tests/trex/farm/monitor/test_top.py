@@ -118,6 +118,14 @@ def test_numbers_that_no_page_could_show_are_no_status(name: str, value: str, tm
     assert view(overview(runs, 1000.0, 5)) is not None
 
 
+def test_numbers_of_a_worker_that_no_page_could_show_are_no_status(tmp_path: Path) -> None:
+    runs = queued(tmp_path)
+    working(runs, 1000.0)
+    (farm,) = read_farm_statuses(runs)
+    write_farm_status(runs, replace(farm, workers=(replace(farm.workers[0], memory_mib=1e300),)))
+    assert read_farm_statuses(runs) == []
+
+
 def test_a_farm_that_cannot_take_its_status_back_ends_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
