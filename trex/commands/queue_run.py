@@ -58,7 +58,7 @@ def run(
 
     The exit code is 0 only if no query failed.
     """
-    from trex.farm.run_work import make_pool, run_work
+    from trex.farm.work import make_pool, run_work
 
     if workers is None:
         why = "only Ray workers use it; add --workers N"

@@ -18,17 +18,22 @@ from trex.farm.queue.queued_folder import queued_folders, settings_of
 from trex.farm.status_writer import StatusWriter
 from trex.farm.workers.engine import FarmEngine
 from trex.farm.workers.jobs import Dropped, RunningSearch, start_search
-from trex.farm.workers.pool import Inbox, Pool, WorkAdded
+from trex.farm.workers.pool import Inbox, LocalPool, Pool, WorkAdded
 from trex.farm.workers.scheduler import Scheduler
 from trex.farm.workers.task_board import TaskBoard
+from trex.farm.workers.worker import Worker, worker_log
 from trex.foundation.errors import RunError, TrexError
 from trex.foundation.files import DiskFullError
-from trex.runs.folder import RunFolder, RunInUse
-from trex.search.stopping import undivided
+from trex.foundation.words import counted, quoted
+from trex.pages.display import Display
+from trex.runs.folder import RunFolder, RunInUse, check_free
+from trex.search.progress import PHASES
+from trex.search.stopping import stoppable, undivided
 
 WAIT_S = 0.1
 TICK_S = 0.5  # between two reads of the queue
 RENEWALS = 5  # per lease
+SHOWN = 3  # running queries on display
 log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 Clock = Callable[[], float]  # Unix seconds
@@ -233,3 +238,43 @@ def _description(entry: Entry, settings: str) -> str:
     query = " ".join(word for word in (entry.question or entry.source, settings) if word)
     again = f", attempt {entry.attempts}" if entry.attempts > 1 else ""
     return f"{query} (priority {entry.priority}{again})"
+
+
+def run_work(runs: Path, pool: Pool, display: Display, lease_s: float, *, until_empty: bool) -> WorkOutcome:
+    """Run the queue; if stopped by Ctrl-C or SIGTERM, prints how to resume."""
+    resume = f"trex queue run --runs {quoted(runs)}"
+    stopped = f"stopped; every draw is kept and the queries are queued again. Resume: {resume}"
+
+    def show(jobs: Collection[RunningSearch], done: int, failed: int) -> None:
+        if jobs:
+            running = [_progress(job) for job in list(jobs)[:SHOWN]]
+            number = len(jobs) - SHOWN
+            more = [f"and {counted(number, 'more query', 'more queries')}"] if number > 0 else []
+            failures = [f"{failed} failed"] if failed else []
+            display.show("queries ended:", done + failed, None, *failures, *running, *more)
+
+    with stoppable(lambda: [stopped]):
+        return Farm(runs, pool, display.say, lease_s).run(until_empty=until_empty, show=show)
+
+
+def make_pool(runs: Path, workers: int | None, address: str | None, gpus: float, temp: Path | None) -> Pool:
+    """The pool of `workers` Ray workers (None: this process), at `address` (None: this machine only).
+
+    InputError if nothing answers at the address.
+    """
+    check_free(runs, "--runs")
+    if workers is None:
+        return LocalPool(Worker(worker_log(runs, "here")))
+    from trex.farm.workers.ray_cluster import Cluster, import_ray
+    from trex.farm.workers.ray_pool import RayPool
+
+    cluster = Cluster(address, workers, temp)
+    import_ray(is_local=cluster.is_local)
+    return RayPool(runs, workers, cluster, gpus)
+
+
+def _progress(job: RunningSearch) -> str:
+    status = job.progress.status
+    if status is None:
+        return f"{job.run.name}: starting"
+    return f"{job.run.name}: {PHASES.get(status.phase, status.phase)} {status.done}/{status.total}"
