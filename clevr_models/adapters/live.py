@@ -17,10 +17,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import LIVE, session_name
+from trex.foundation.extensions import session_name
 from trex.foundation.own_code import TORCH, is_module
-
-PREFIX = LIVE
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from trex.clevr_models.chat.reply import NoLogProbsError
 from trex.clevr_models.chat.sender import RequestLimitError, Sender
 from trex.clevr_models.chat.spellings import spelled
 from trex.clevr_models.chat.store import default_store, place_key
-from trex.clevr_models.chat.token_mass import LABELS, UNPARSED, UNSEEN
+from trex.clevr_models.chat.token_mass import LABELS, UNSEEN
+from trex.clevr_models.interface.answers import UNPARSED
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError

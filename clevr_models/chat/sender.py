@@ -68,15 +68,13 @@ class Sender:
                 raise AbandonedError(f"{self.url}: given up after another request failed")
             self._count()
             try:
-                return self._counted(whole(post(self.url, body, self.key, self.timeout_s, ends)))
+                reply = whole(post(self.url, body, self.key, self.timeout_s, ends))
             except StatusError as error:
                 raise error.advised(ADVICE[error.status]) if error.status in ADVICE else error from None
+            self.meter.add(reply_cost(reply))
+            return reply
 
         return retried(once, self.url, self.waits_s, ends.wait if self.sleep is None else self.sleep)
-
-    def _counted(self, data: bytes) -> bytes:
-        self.meter.add(reply_cost(data))
-        return data
 
     def _count(self) -> None:
         with self._lock:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import ENDS, Span, begun, may_become_another, spelled
-from trex.clevr_models.interface.answers import ANSWERS
-from trex.clevr_models.interface.answers import UNPARSED as UNPARSED
+from trex.clevr_models.interface.answers import ANSWERS, UNPARSED
 from trex.foundation.errors import ModelError
 
 UNSEEN = "<unseen>"

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from trex.clevr_models.chat.prompted_model import filled
 from trex.clevr_models.chat.spellings import spelled
-from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.candidates import LABELS, ROUNDING, Candidates, answer_row
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import (
@@ -26,7 +25,7 @@ from trex.clevr_models.huggingface.prompt import (
     to_device,
     without_end,
 )
-from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.answers import ANSWERS, UNPARSED
 from trex.clevr_models.interface.inputs import eight_bits
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError, ModelError

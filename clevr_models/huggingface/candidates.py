@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trex.clevr_models.chat.spellings import SPELLINGS, spelled
-from trex.clevr_models.chat.token_mass import UNPARSED
-from trex.clevr_models.interface.answers import ANSWERS, BOOLEANS
+from trex.clevr_models.interface.answers import ANSWERS, BOOLEANS, UNPARSED
 from trex.foundation.errors import InputError, ModelError
 
 Tokens = tuple[int, ...]

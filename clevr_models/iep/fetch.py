@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,11 +25,15 @@ RESNET_URL = "https://download.pytorch.org/models/resnet101-63fe2227.pth"
 # has the same tensors by name and shape, but the released CLEVR models were not trained on it.
 RESNET_SHA256 = ("63fe2227", "5d3b4d8f")
 RESNET = "resnet101"
-GENERATORS = ("program_generator_9k", "program_generator_18k", "program_generator_700k")
-ENGINES = ("execution_engine_9k", "execution_engine_18k", "execution_engine_700k_strong")
+# Generator and engine that were released together.
+PAIRS: Mapping[str, tuple[str, str]] = {
+    "9k": ("program_generator_9k", "execution_engine_9k"),
+    "18k": ("program_generator_18k", "execution_engine_18k"),
+    "700k": ("program_generator_700k", "execution_engine_700k_strong"),
+}
 PARTS = (
-    *GENERATORS,
-    *ENGINES,
+    *(generator for generator, _ in PAIRS.values()),
+    *(engine for _, engine in PAIRS.values()),
     "lstm",
     "cnn_lstm",
     "cnn_lstm_sa",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from trex.clevr_models.iep.checkpoint import BASELINE, ENGINE, GENERATOR, Part, read_parts
-from trex.clevr_models.iep.fetch import PARTS, load_part, load_resnet
+from trex.clevr_models.iep.fetch import PAIRS, PARTS, load_part, load_resnet
 from trex.clevr_models.iep.networks import ProgramGenerator
 from trex.clevr_models.iep.resnet_features import FEATURES, ResNet
 from trex.clevr_models.iep.sizes import BaselineSizes, EngineSizes
@@ -125,12 +125,6 @@ def _check_features(name: str, part: Part, features: nn.Module) -> None:
         )
 
 
-# Generator and engine that were released together.
-PAIRS: Mapping[str, tuple[str, str]] = {
-    "9k": ("program_generator_9k", "execution_engine_9k"),
-    "18k": ("program_generator_18k", "execution_engine_18k"),
-    "700k": ("program_generator_700k", "execution_engine_700k_strong"),
-}
 FILES = (".pt", ".safetensors")
 SPECS = (
     "iep:18k, iep:cnn_lstm_sa, iep:execution_engine_18k (runs the true program), iep:GENERATOR.pt,ENGINE.pt"

@@ -16,23 +16,25 @@ from torch.nn import functional
 from trex.clevr_models.interface.answers import ANSWERS
 from trex.clevr_models.interface.question import ATTRIBUTE_VALUES, FUNCTION_WORDS
 from trex.clevr_models.percept.network import ObjectTable
-from trex.scenes.questions.functions import BOOL, FUNCTIONS, INTEGER
-from trex.scenes.questions.programs import Program
+from trex.scenes.questions.programs import MAX_COUNT, YES_NO, Program, possible_answers
 
-MAX_COUNT = 10  # CLEVR's largest answer: more than ten count as ten
 FLOOR = 1e-12  # least probability of an answer
 EDGE = 1e-9  # probabilities are kept this far from 0 and 1 where odds are taken
 Operation = Callable[[ObjectTable, list[Tensor], int], Tensor]  # the last: the index of the step's value
 
 
 def answer_probs(table: ObjectTable, program: Program) -> Tensor:
-    """(B, 28): probabilities of ANSWERS."""
+    """(B, 28): probabilities of ANSWERS; zero for those that the question cannot have."""
     results: list[Tensor] = []
     for step in program:
         arguments = [results[source] for source in step.inputs]
         value = FUNCTION_WORDS[step.function].index(step.value_inputs[0]) if step.value_inputs else 0
         results.append(OPERATIONS[step.function](table, arguments, value))
-    return _spread(results[-1], FUNCTIONS[program[-1].function].gives)
+    result, words = results[-1], possible_answers(program)
+    if words == YES_NO:
+        result = torch.stack((result, 1.0 - result), dim=1)
+    columns = torch.tensor([ANSWERS.index(word) for word in words], device=result.device)
+    return result.new_zeros(result.shape[0], len(ANSWERS)).index_add(1, columns, result)
 
 
 def answer_log_probs(table: ObjectTable, program: Program) -> Tensor:
@@ -51,19 +53,6 @@ def count_distribution(chances: Tensor) -> Tensor:
         full = functional.pad(happens[:, -1:], (MAX_COUNT, 0))  # ten stay ten
         counts = counts - happens + moved + full
     return counts
-
-
-def _spread(result: Tensor, kind: str) -> Tensor:
-    """The last step's result (B, ...) laid out over the 28 answers; zero for answers of other kinds."""
-    if kind == BOOL:
-        words: tuple[str, ...] = ("yes", "no")
-        result = torch.stack((result, 1.0 - result), dim=1)
-    elif kind == INTEGER:
-        words = tuple(str(n) for n in range(MAX_COUNT + 1))
-    else:
-        words = ATTRIBUTE_VALUES[kind]
-    columns = torch.tensor([ANSWERS.index(word) for word in words], device=result.device)
-    return result.new_zeros(result.shape[0], len(ANSWERS)).index_add(1, columns, result)
 
 
 def _scene(table: ObjectTable, _: list[Tensor], __: int) -> Tensor:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex.clevr_models.adapters.http_address import URL
-from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.clevr_models.chat.endpoint import is_served
 from trex.clevr_models.interface.options import HF, IEP, ONNX
 from trex.clevr_models.specs.adapter import LAST, Adapter, runs_nothing
 from trex.foundation.errors import InputError
-from trex.foundation.extensions import is_code
+from trex.foundation.extensions import LIVE, is_code
 from trex.foundation.files import from_home
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from trex.inference.statistics.proportion import Proportion
 from trex.pages.wording import rate_words
 from trex.runs.manifest import Manifest
 from trex.trials.baseline.baseline import Baseline, MarkCounts
-from trex.worlds.shipped.digits import SHIPPED
+from trex.worlds.registry import SHIPPED
 
 RECORD = "experiment.json"
 REMEDY = "run `python -m reproduce experiment` again: finished cells are only read"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import PrivateAttr
 
-from trex.clevr_models.adapters.live import PREFIX, noting_use
+from trex.clevr_models.adapters.live import noting_use
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import LIVE, ExtensionPoint, given, is_code
 from trex.foundation.json_fields import short
@@ -179,7 +179,7 @@ def plan_with_named_model(plan: Callable[[Query, Path], Plan], query: Query, que
     watched = _Watched.model_construct(query.model_fields_set, **vars(query))
     with noting_use() as used:
         found = plan(watched, query_dir)
-    is_used = bool(used) if name.startswith(PREFIX) else bool(watched._reads)
+    is_used = bool(used) if name.startswith(LIVE) else bool(watched._reads)
     if name != SHIPPED and not is_used:
         raise InputError(
             f"generator {query.generator.name!r} has a classifier of its own ({found.model_name!r}) and would not ask "

@@ -14,8 +14,8 @@ from tests.serving.chat_server import END, Replies, entries
 from trex.clevr_models.chat import token_mass
 from trex.clevr_models.chat.reply import Alternative, Token
 from trex.clevr_models.chat.spellings import SPELLINGS, begun, spelled
-from trex.clevr_models.chat.token_mass import LABELS, UNPARSED, UNSEEN, answer_masses
-from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.chat.token_mass import LABELS, UNSEEN, answer_masses
+from trex.clevr_models.interface.answers import ANSWERS, UNPARSED
 from trex.foundation.errors import ModelError
 from trex.inference.statistics.proportion import clopper_pearson
 

@@ -15,8 +15,8 @@ from tests.clevr_models.huggingface.conftest import LABELS
 from tests.references import tiny_transformers as tiny
 from tests.references.tiny_transformers import transformers
 from trex.clevr_models.catalog import load_model
-from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.answerers import label_answers
+from trex.clevr_models.interface.answers import UNPARSED
 from trex.clevr_models.interface.options import ModelOptions
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import InputError

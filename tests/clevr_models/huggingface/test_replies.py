@@ -19,7 +19,6 @@ from torch import Tensor
 from tests.references import tiny_transformers as tiny
 from trex.clevr_models.catalog import load_model
 from trex.clevr_models.chat.spellings import spelled
-from trex.clevr_models.chat.token_mass import UNPARSED
 from trex.clevr_models.huggingface.answerers import TextAnswerer
 from trex.clevr_models.huggingface.candidates import (
     LABELS,
@@ -31,7 +30,7 @@ from trex.clevr_models.huggingface.candidates import (
 )
 from trex.clevr_models.huggingface.forward import Replies
 from trex.clevr_models.huggingface.prompt import Inputs
-from trex.clevr_models.interface.answers import ANSWERS
+from trex.clevr_models.interface.answers import ANSWERS, UNPARSED
 from trex.clevr_models.interface.question import Question
 from trex.foundation.errors import ModelError
 from trex.scenes.questions.programs import Step

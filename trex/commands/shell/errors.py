@@ -19,7 +19,6 @@ from trex.foundation.errors import (
     USER,
     InputError,
     ModelError,
-    RenderError,
     RunError,
     TrexError,
 )
@@ -140,6 +139,4 @@ def ended(error: SystemExit) -> str:
 
 def exit_code(error: TrexError) -> int:
     """2 for errors that the user can fix (input, model, run folder, disk), 1 for internal ones (a render)."""
-    if isinstance(error, RenderError):
-        return OURS
     return USER if isinstance(error, InputError | ModelError | RunError) else OURS

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trex.foundation.files import open_inside
+from trex.runs.picture_files import PICTURES
 
 # No hidden file, no parent folder, and no name that is not UTF-8 (Python reads such bytes as lone surrogates).
 NAME = re.compile(r"[^./\x00-\x1f\x7f\ud800-\udfff][^/\x00-\x1f\x7f\ud800-\udfff]{0,200}")
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
 PIECE = 1 << 16
+LATEST = 12  # pictures
 
 
 def open_below(runs: Path, *names: str) -> BinaryIO | None:
@@ -36,16 +38,16 @@ def is_plain(name: str) -> bool:
     return NAME.fullmatch(name) is not None
 
 
-def latest_pictures(path: Path, max_pictures: int) -> list[str]:
+def latest_pictures(path: Path) -> list[str]:
     """The names of a run's latest pictures, newest first."""
     try:
-        with os.scandir(path / "pictures") as items:
+        with os.scandir(path / PICTURES) as items:
             found = [
                 (item.stat().st_mtime_ns, item.name) for item in items if PICTURE_NAME.fullmatch(item.name)
             ]
     except OSError:
         return []
-    return [name for _, name in sorted(found, reverse=True)[:max_pictures]]
+    return [name for _, name in sorted(found, reverse=True)[:LATEST]]
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:

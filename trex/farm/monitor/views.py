@@ -18,7 +18,6 @@ from trex.foundation.errors import InputError, RunError
 from trex.pages.page import page
 
 PER_PAGE = 100
-PICTURES = 12
 WORKER_COLUMNS = ("worker", "host", "works on", "segments", "renders", "restarts", "memory MiB")
 
 
@@ -63,7 +62,7 @@ def run_page(runs: Path, name: str, now: float) -> str | None:
             "facts": facts(entry, ()),
             "cells": list(zip(COLUMNS, cells(row, now), strict=True))[3:],
             "has_report": row.has_report,
-            "pictures": latest_pictures(run_path(runs, entry), PICTURES),
+            "pictures": latest_pictures(run_path(runs, entry)),
         },
     )
 

@@ -97,10 +97,10 @@ class RayPool:
         self._cluster.disconnect()
 
     def _start_worker(self, number: int, restarts: int) -> None:
-        name = f"{number}-{restarts}"
-        actor = self._cluster.start_worker(self._runs, name, self._gpus)
-        place = self._places[name] = Place(number, actor, restarts)
-        actor.hello.remote().future().add_done_callback(lambda future: self._on_ready(place, future))
+        place = Place(number, None, restarts)
+        place.actor = self._cluster.start_worker(self._runs, place.name, self._gpus)
+        self._places[place.name] = place
+        place.actor.hello.remote().future().add_done_callback(lambda future: self._on_ready(place, future))
 
     def _on_ready(self, place: Place, future: Future[Hello]) -> None:
         """Handle, in one of Ray's threads, that a new worker is ready or has failed to start."""

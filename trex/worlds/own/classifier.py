@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trex.clevr_models.adapters.callable_model import as_array, checked
-from trex.clevr_models.adapters.live import PREFIX, session_model
+from trex.clevr_models.adapters.live import session_model
 from trex.clevr_models.adapters.named_object import import_factory
 from trex.clevr_models.interface.labels import checked_labels
 from trex.foundation.errors import InputError, ModelError, TrexError
-from trex.foundation.extensions import is_code
+from trex.foundation.extensions import LIVE, is_code
 from trex.foundation.own_code import RAISED, code_hash, error_text, is_module
 from trex.inference.types import Floats, Pixels
 
@@ -68,7 +68,7 @@ def own_classifier(name: str, question: str, answers: tuple[str, ...], probes: P
 
 
 def _opened(name: str) -> Answerer:
-    if name.startswith(PREFIX):
+    if name.startswith(LIVE):
         return session_model(name)
     if not is_code(name):
         raise InputError(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from trex.clevr_models.adapters.live import PREFIX as LIVE
 from trex.datasets.labelled_pictures import LabelledPictures
 from trex.foundation.errors import InputError
+from trex.foundation.extensions import LIVE
 from trex.mnist_models.card import DECODERS, DIGIT_KINDS
 from trex.mnist_models.datasets import DATASETS
 from trex.mnist_models.pictures import DIGIT, chosen_classes
 from trex.query.schema import Query
-from trex.worlds.registry import WorldEntry
+from trex.worlds.registry import SHIPPED, WorldEntry
 from trex.worlds.vectors import VectorParts, VectorWorld
-
-SHIPPED = "shipped"  # as model: the classifier trained on the same data set
 
 
 def _world(name: str) -> VectorWorld:
@@ -33,7 +31,7 @@ def _load(dataset: str, decoder_kind: str, query: Query) -> VectorParts:
     from trex.mnist_models.load import default_network, load_classifier, load_decoder, model_name
 
     decoder = load_decoder(model_name(decoder_kind, dataset, kept, len(DATASETS[dataset].labels)))
-    name = query.model.name
+    name = query.model.name  # SHIPPED: the classifier trained on the same data set
     if name.startswith(LIVE):
         from trex.worlds.live_digits import live_classifier
 
