@@ -75,7 +75,7 @@ def load_scenes(dataset: Path, split: str, limit: int | None = None) -> Scenes:
     with ThreadPoolExecutor(2) as pool:
         paths = [folder / f"CLEVR_{split}_{index:06d}.png" for index in indices]
         pictures = np.empty((len(paths), *INPUT_SIZE, 3), np.uint8)
-        for row, picture in enumerate(pool.map(_read_picture, paths)):
+        for row, picture in enumerate(pool.map(lambda path: _fitted(read_png(path)), paths)):
             pictures[row] = picture
     return Scenes(np.array(indices), pictures, *labels)
 
@@ -98,10 +98,6 @@ def _scene_records(dataset: Path, split: str) -> list[Record]:
 
 def _records(path: Path, key: str) -> list[Record]:
     return [mapping(item, f"{path}, {key} {n}") for n, item in enumerate(read_items(path, key))]
-
-
-def _read_picture(path: Path) -> NDArray[np.uint8]:
-    return _fitted(read_png(path))
 
 
 def _fitted(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -49,7 +49,8 @@ def described(
     known = {name for line in own.splitlines() for name in line.partition(" : ")[0].split(", ")}
     further = [each for each in python_parameters(options) if each.name not in {*known, *without}]
     lines = [line for each in further for line in _option_lines(options, each)]
-    lines += [line for name, key in (keys or {}).items() for line in _key_lines(name, key)]
+    for name, key in (keys or {}).items():
+        lines += _lines(name, _plain(key.type), key.default, key.words, key.example)
     return "\n".join([f"{in_python(before).rstrip()}\n\n{HEAD}{own.rstrip()}".rstrip(), *lines])
 
 
@@ -64,10 +65,6 @@ def _option_lines(options: type[Options], parameter: inspect.Parameter) -> list[
     option = options.declared(parameter.name)
     example = None if "e.g." in option.help else option.example
     return _lines(parameter.name, parameter.annotation, parameter.default, in_python(option.help), example)
-
-
-def _key_lines(name: str, key: Key) -> list[str]:
-    return _lines(name, _plain(key.type), key.default, key.words, key.example)
 
 
 def _lines(name: str, kind: object, default: object, words: str, example: object) -> list[str]:

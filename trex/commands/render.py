@@ -52,13 +52,15 @@ def scenes(
 ) -> Printed:
     """Render scenes: a PNG and a mask (0 background, i + 1 object i) for each; or write them as .blend files."""
     _refuse_ignored(session.options, is_file=file is not None)
-    from trex.datasets.render_files import SceneSource, blend_files, everything, render_files
+    from trex.datasets.render_files import blend_files, drawn_scenes, everything, read_any, render_files
 
     is_blend = form is Form.BLEND
     if is_blend:
         session.options.refuse(["processes"], "a .blend file is written by one process; drop it")
     vocabulary = everything(introduce)
-    named = SceneSource(file, prior, seed, object_range(objects), vocabulary).scenes()
+    named = drawn_scenes(prior, seed, object_range(objects)) if file is None else read_any(file, vocabulary)
+    if not named:
+        raise InputError(f"{file} holds no scene")
     if is_blend:
         done = blend_files(named, out, preset, device, vocabulary)
     else:

@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,36 +31,18 @@ BATCH = 8
 LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
 
-@dataclass(frozen=True)
-class SceneSource:
-    """The source of the scenes: a file, or a number of draws from the prior."""
-
-    file: Path | None
-    prior: int
-    seed: int
-    objects: tuple[int, int]
-    vocabulary: Vocabulary = field(default_factory=lambda: everything())
-
-    def scenes(self) -> list[tuple[str, Scene]]:
-        """The scenes as (name, scene); InputError if the file has none."""
-        if self.file is None:
-            return self._drawn()
-        named = read_any(self.file, self.vocabulary)
-        if not named:
-            raise InputError(f"{self.file} holds no scene")
-        return named
-
-    def _drawn(self) -> list[tuple[str, Scene]]:
-        if self.prior < 1:
-            raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
-        if self.prior > MAX_SCENES or not 0 <= self.seed < 1 << 63:
-            raise InputError(
-                f"--prior {self.prior} with --seed {self.seed} is not possible; give at most "
-                f"{MAX_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
-            )
-        prior = ScenePrior(n_objects=self.objects)
-        rngs = (np.random.default_rng([self.seed, index]) for index in range(self.prior))
-        return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
+def drawn_scenes(n: int, seed: int, objects: tuple[int, int]) -> list[tuple[str, Scene]]:
+    """Scenes of the prior as (name, scene); InputError if so many cannot be drawn."""
+    if n < 1:
+        raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
+    if n > MAX_SCENES or not 0 <= seed < 1 << 63:
+        raise InputError(
+            f"--prior {n} with --seed {seed} is not possible; give at most "
+            f"{MAX_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
+        )
+    prior = ScenePrior(n_objects=objects)
+    rngs = (np.random.default_rng([seed, index]) for index in range(n))
+    return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
 
 
 def everything(introduced: Sequence[str] = ()) -> Vocabulary:
