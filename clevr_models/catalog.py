@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from trex.clevr_models.interface.bound import ClevrModel
-from trex.clevr_models.interface.options import ModelOptions
+from trex.clevr_models.interface.options import PICKLES, ModelOptions
 from trex.clevr_models.specs.adapter import ADAPTERS, adapter_of, forms
 from trex.foundation.errors import InputError, did_you_mean
 
 WORDS = ("shipped", "relation-network")  # that are a spec by themselves
-PICKLED = (".pth", ".pt", ".ckpt", ".bin", ".pkl")
 
 
 def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None) -> ClevrModel:
@@ -34,7 +33,7 @@ def load_model(spec: str, threads: int = 1, options: ModelOptions | None = None)
                 raise
             broken = "; ".join(map(str, ADAPTERS.sound.problems))  # the spec may be meant for one of these
             raise InputError(f"{error}; {broken}") from error
-    if spec.endswith(PICKLED):
+    if spec.endswith(PICKLES):
         raise InputError(
             f"model {spec!r} is a pickled checkpoint, which may run code when read; write a factory instead: {forms()}"
         )

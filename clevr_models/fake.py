@@ -28,12 +28,12 @@ class ColorArea:
     softness: float = 0.12  # tolerance of a color, in units of the pixel range [0, 1]
     unit: float = 0.012  # share of the picture that counts as one thing
     width: float = 0.25  # of the count, in things
-    size: tuple[int, int] | None = None  # (H, W), None for any
+    size: None = None  # of no use any more, but in the text by which runs know the model
     labels: tuple[str, ...] = ANSWERS
 
     def count(self, images: NDArray[np.float32]) -> NDArray[np.float64]:
         """(B, H, W, 3) in [0, 1] -> (B,): the soft area of the color, in things."""
-        check_pictures(images, self.size)
+        check_pictures(images)
         off = images.astype(np.float64) - np.array(RGB[self.color]) / 255.0
         likeness = np.exp(-0.5 * (off * off).sum(axis=3) / self.softness**2)  # (B, H, W)
         things: NDArray[np.float64] = likeness.mean(axis=(1, 2)) / self.unit

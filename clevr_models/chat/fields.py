@@ -125,7 +125,7 @@ class LearntFields:
     """
 
     def __init__(
-        self, fields: Fields | None = None, remember: Callable[[Fields], None] | None = None
+        self, fields: Fields | None = None, remember: Callable[[Fields], object] = lambda fields: None
     ) -> None:
         self._lock = threading.Lock()
         self._fields = fields or Fields()
@@ -151,8 +151,7 @@ class LearntFields:
             found = used.after(error, sent)
             if found is None:
                 raise error
-            if self._remember is not None:
-                self._remember(found)
+            self._remember(found)
             if self._is_stated and found.said != used.said:
                 raise ModelError(
                     f"{error}; it took this before, and without it answers may differ: start a new run, which sends "

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from trex.clevr_models.interface.options import PICKLES
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import import_extra
 from trex.foundation.files import MIB, open_regular, read_text, shown
@@ -25,7 +26,6 @@ NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,95}(/[A-Za-z0-9_][\w.-]{0,95})?", re.AS
 LONGEST = 1000  # characters of a name or a path
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 READ = (".json", ".jinja", ".model", ".txt", ".py", ".safetensors")  # what determines a model's answers
 JSON_LIMIT, WEIGHTS_LIMIT = 64 * MIB, 1 << 40
 CODE_KEY = "auto_map"  # names classes in files of the folder, or of other folders

@@ -16,8 +16,8 @@ def eight_bits(picture: NDArray[np.float32]) -> NDArray[np.uint8]:
     return levels
 
 
-def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = None) -> None:
-    """Raise ModelError unless images are float32 (B, H, W, 3) in [0, 1], in the ratio 3:2, of `size` (H, W) if given.
+def check_pictures(images: NDArray[np.float32]) -> None:
+    """Raise ModelError unless images are float32 (B, H, W, 3) in [0, 1], in the ratio 3:2.
 
     Models resize any input. A picture of another aspect (320x240, as the published inspection code rendered) is
     then squashed and shows another field of view, so no number measured on it holds for CLEVR.
@@ -30,10 +30,6 @@ def check_pictures(images: NDArray[np.float32], size: tuple[int, int] | None = N
     if width * ASPECT[1] != height * ASPECT[0]:
         raise ModelError(
             f"pictures are {width}x{height}; CLEVR's have the aspect ratio 3:2: render 480x320, 240x160, ..."
-        )
-    if size is not None and (height, width) != size:
-        raise ModelError(
-            f"pictures are {width}x{height}; this model needs {size[1]}x{size[0]}: choose a preset of that size"
         )
     if images.size and not (float(images.min()) >= 0.0 and float(images.max()) <= 1.0):
         raise ModelError(f"pixels reach from {images.min():g} to {images.max():g}; they must lie in [0, 1]")

@@ -30,6 +30,7 @@ class ModelOptions:
         return tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
 
 
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")  # how files end that may run code when read
 # How a spec begins, for the forms that other files know, too.
 HF = "hf:"
 IEP = "iep:"
