@@ -56,16 +56,17 @@ def _has_run_of(run_dir: Path, plan: Plan) -> tuple[bool, str]:
 
 
 def edited_note(folder: RunFolder) -> str:
-    """Which keys of the run's `query.toml` were edited since and are not used, and what to do; "" if none were.
+    """Which keys of the run's `query.toml` were edited since and are not used, or what is wrong in it; "" if none were.
 
     Not those that the file leaves to the run: it has replaced them by values of its own. Nor any that the file does not
     state, if another version made the run: its default may have been another.
     """
     manifest, before = folder.manifest, _by_key(folder.manifest.query)
+    place = folder.path / QUERY
     try:
-        query = parse_query(folder.query_text, QUERY, manifest.overrides)
-    except TrexError:
-        return ""
+        query = parse_query(folder.query_text, str(place), manifest.overrides)
+    except TrexError as error:
+        return f"{error}; the run keeps the query with which it began"
     now, left = _by_key(query), set[str]()
     if manifest.versions.get(PACKAGES[0]) != versions()[PACKAGES[0]]:
         left |= now.keys() - _by_key(query, is_stated=True).keys()
@@ -77,10 +78,12 @@ def edited_note(folder: RunFolder) -> str:
     keys = differing_keys(
         *({key: each for key, each in of.items() if key not in left} for of in (before, now))
     )
-    place = folder.path / QUERY
+    how = f"trex find {quoted(place)} --out ANOTHER_FOLDER"
+    if any(name.endswith(".toml") for name in query.scene.introduce):  # cards are not copied to the run
+        how = f"copy it to {quoted(Path(manifest.folder))}, where its shape cards are, and give that copy to trex find"
     return keys and (
         f"{place} was edited after the run began, in {keys}; the run keeps its query. To search with the edited one: "
-        f"trex find {quoted(place)} --out ANOTHER_FOLDER"
+        f"{how}"
     )
 
 

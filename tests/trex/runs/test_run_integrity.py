@@ -491,6 +491,19 @@ def test_an_edited_query_of_a_run_is_told_and_not_used(folder: Path) -> None:
         assert done.exit_code == 0 and draws(folder) == whole
         assert f"{query} was edited after the run began, in answer, search.seed; the run keeps" in done.stderr
         assert f"trex find {query} --out" in done.stderr
+    query.write_text(text.replace("[scene]", '[scene]\nintroduce = ["cup.toml"]'))
+    copied = "in scene.introduce; the run keeps its query. To search with the edited one: copy it to "
+    assert copied in trex("report", folder).stderr, "its folder has no cards"
+    for wrong, told in (
+        (text.replace("[search]", "[search]\nsteppes = 4"), "unknown key 'steppes' in [search]"),
+        (text.replace('answer = "2"', "answer = "), "the file is not TOML"),
+        (text.replace("[search]", '[search]\nseed = "five"'), "search.seed = 'five'"),
+    ):
+        query.write_text(wrong)
+        for command in ("report", "resume"):
+            done = trex(command, folder)
+            assert done.exit_code == 0 and draws(folder) == whole
+            assert told in done.stderr and "; the run keeps the query with which it began" in done.stderr
     query.write_text(text.replace("prior_scenes", "# prior_scenes"))
     assert query.read_text() != text
     assert "began, in search.prior_scenes; the run" in trex("report", folder).stderr, "a key that was removed"
