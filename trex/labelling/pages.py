@@ -52,7 +52,7 @@ def serve(folder: Path, shown: Shown, address: Address, note: Callable[[str], No
 
     with listen(ADDRESS, address.port) as listening:
         poll = Poll(shown, VoteLog(folder, shown))
-        note(f"labelling {folder} at {_url(listening, address.token)} (Ctrl-C to stop)")
+        note(f"labeling {folder} at {_url(listening, address.token)} (Ctrl-C to stop)")
         try:
             with suppress(KeyboardInterrupt):
                 run_app(make_label_app(poll, address.token), listening)
@@ -70,10 +70,12 @@ def votes_words(cast: Mapping[str, int], shown: Shown, place: Path) -> str:
     """How many votes there are in the folder of a poll, and the commands that continue."""
     pictures = len(shown.pictures)
     each = "".join(f"  {annotator}: {count} of {pictures:,}\n" for annotator, count in cast.items())
+    count, go_on = (
+        (f"count them: {shown.survey.count}\n", "go on labeling") if cast else ("", "people label with")
+    )
     return (
         f"{counted(sum(cast.values()), 'vote')} of {counted(len(cast), 'annotator')} in {place / VOTES}\n{each}"
-        f"count them: {shown.survey.count}\n"
-        f"go on labelling: {shown.survey.serve}"
+        f"{count}{go_on}: {shown.survey.serve}"
     )
 
 

@@ -23,6 +23,7 @@ from trex.labelling.votes import Vote, VoteLog, stored_tally
 from trex.pages.thumbnails import picture_of
 from trex.repair.files import Done, file_sha256, read_fields, read_record
 from trex.repair.folder import DONE, MANIFEST
+from trex.repair.settings import SceneQuery
 from trex.repair.steps import Folder
 from trex.repair.votes_file import LIMIT, read_cast
 from trex.trials.baseline.baseline import Baseline, ScoredExample, consensus
@@ -46,7 +47,12 @@ def is_repair(folder: Path) -> bool:
 
 
 def read_shown(folder: Folder) -> Shown:
-    """What a repair shows; RunError if its pictures are not drawn yet, or were changed."""
+    """What a repair shows; RunError if its pictures are not drawn yet, or were changed, InputError if it has none."""
+    if isinstance(folder.query, SceneQuery):
+        raise InputError(
+            f"{folder.path} is a repair on rendered scenes, whose truth is known: nobody labels them; run: "
+            f"trex repair label {quoted(folder.path)}"
+        )
     place = folder.require("pictures")
     files = {
         name.removesuffix(PNG): read_bytes(place / name, error=RunError, follow_links=False)

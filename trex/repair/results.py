@@ -438,7 +438,7 @@ class CorrectResult(Found):
                 else "there is no scenario"
             )
             return [f"Nothing was corrected: {why}."]
-        left = [f"{counted(impure, 'further scenario')} too impure to correct."] if impure else []
+        left = [f"Too impure to correct: {counted(impure, 'further scenario')}."] if impure else []
         if not self.best:
             return [f"No weight of the scenarios kept {self.rules.kept}; nothing was chosen.", *left]
         changes = list(

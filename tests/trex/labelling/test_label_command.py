@@ -16,8 +16,12 @@ from tests.serving.labelling import TOKEN, Annotator, items_of, shown_of, starte
 from tests.serving.marking import stored
 from tests.serving.served import Site
 from tests.worlds.repair_toy import toy, tree
-from trex.labelling.polls import read_marking
+from trex.foundation.errors import InputError
+from trex.labelling.polls import read_marking, read_shown
 from trex.labelling.votes import VOTES, Vote, VoteLog, read_tally
+from trex.repair.files import Sources
+from trex.repair.folder import RepairFolder
+from trex.repair.settings import SceneQuery
 
 
 class Crowd:
@@ -90,6 +94,8 @@ def voted(folder: Path, *names: str) -> None:
 def test_served_votes_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trex.repair.decoders.domain.load", lambda query, data: toy())
     refused(trex("repair", "label", folder, "--voters", "people"), "holds no votes; people vote with")
+    nobody = trex_done("label", folder).stdout
+    assert f"people label with: trex label {folder} --serve" in nobody and "count them" not in nobody
     voted(folder, "Ada", "Bob", "Eve")
     found = trex_done("repair", "label", folder, "--voters", "people").stdout
     assert (
@@ -204,3 +210,14 @@ def test_options_that_do_not_fit_are_refused(marked: Path, words: str, text: str
 
 def test_a_folder_without_a_baseline_is_named(tmp_path: Path) -> None:
     refused(trex("label", tmp_path), "there is no baseline", "trex baseline QUERY")
+
+
+def test_a_repair_on_rendered_scenes_takes_no_people(tmp_path: Path) -> None:
+    """Planted bug: its groups were called damaged, and deleting them was advised."""
+    query = SceneQuery.model_validate({"generator": {"name": "clevr"}, "model": {"name": "shipped"}})
+    sources = Sources(generator="clevr", model="shipped", dataset="", train="", test="")
+    with (
+        RepairFolder(tmp_path, query, sources, -1) as folder,
+        pytest.raises(InputError, match="whose truth is known: nobody labels them"),
+    ):
+        read_shown(folder)

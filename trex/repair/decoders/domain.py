@@ -51,7 +51,7 @@ def show(folder: Folder, results: Mapping[Step, Found]) -> dict[str, object]:
         "template": "repair_pictures.html",
         "title": folder.sources.model.split()[0],
         "what": (
-            f"Mistakes drawn by {folder.sources.generator.split()[0]} on {folder.sources.dataset}, clustered, labelled "
+            f"Mistakes drawn by {folder.sources.generator.split()[0]} on {folder.sources.dataset}, clustered, labeled "
             "and corrected (Defuse)."
         ),
         "grids": grids,

@@ -111,7 +111,7 @@ class VoteResult(Found):
             f"alike{'  <- below 80%' if each.is_doubtful else ''}"
             for each in self.voters
         ]
-        rows += ["    group  label  disagree with the model  labelled  carry the label"]
+        rows += ["    group  label  disagree with the model   labeled  carry the label"]
         rows += [
             f"{each.number:>9}  {each.label or '-':>5}  {each.disagree:>23}  {each.labelled:>8}  {each.pure:>15}  "
             f"{'scenario' if each.is_scenario else ''}"
