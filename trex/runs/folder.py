@@ -37,6 +37,12 @@ from trex.worlds.world import World
 
 QUERY = "query.toml"
 MANIFEST = "run.json"
+# What folders are that others than a search have written, by a file of theirs, and what to do with them.
+OTHERS = {
+    "repair.json": "a repair; see it by: trex repair report {0}",
+    "audit.json": "an audit; its page is {1}/report.html",
+    "baseline.json": "a baseline; its page is {1}/baseline.html",
+}
 DRAWS = "draws.jsonl"
 REPORT = "report.html"
 FINDINGS = "findings.json"
@@ -285,9 +291,21 @@ def _manifest_text(path: Path) -> str:
     except RunError as error:
         is_lost = is_missing(error) or isinstance(error.__cause__, UnicodeDecodeError)
         kind = DamagedManifest if is_lost else RunError
-        raise kind(
-            f"{path} is not a run folder ({error}); give a folder that trex find has written"
-        ) from error
+        why = _instead(path) if is_missing(error) else f"{error}; give a folder that trex find has written"
+        raise kind(f"{path} is not a run folder: {why}") from error
+
+
+def _instead(path: Path) -> str:
+    """What a folder without a manifest is, and what to give in its place."""
+    if not path.is_dir():
+        return "there is no such folder; give one that trex find has written"
+    for name, what in OTHERS.items():
+        if (path / name).is_file() and not (path / DRAWS).exists():
+            return what.format(quoted(path), path)
+    runs = sorted(each.parent for each in path.glob(f"*/{MANIFEST}"))
+    if runs:
+        return f"it holds {counted(len(runs), 'run')}; give one, such as {quoted(runs[-1])}"
+    return f"it has no {MANIFEST}; give a folder that trex find has written"
 
 
 def _in_use(name: Path) -> RunInUse:

@@ -64,7 +64,8 @@ def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
         ("distill nowhere", "nowhere is no repair"),
         ("label nowhere --voters crowd", "kind of voters 'crowd' is not known"),
         ("label nowhere --without Ada", "only annotators of a file"),
-        ("report nowhere", "nowhere is no repair"),
+        ("report nowhere", "identify QUERY --out nowhere"),
+        ("report .", "identify QUERY --out FOLDER"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_written(

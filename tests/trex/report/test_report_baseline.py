@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.running.command_line import trex
+from tests.running.command_line import refused, trex
 from tests.running.runs import run, write_query
 from trex.finding.conclude import Outcome
 from trex.inference.statistics.paired import Paired
@@ -82,6 +82,27 @@ def test_what_is_no_baseline_or_no_run_is_refused(done: Outcome, tmp_path: Path)
         result = trex(*words)
         assert result.exit_code == 2, result.output
         assert text in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("repair.json", "a repair; see it by: trex repair report {}"),
+        ("audit.json", "an audit; its page is {}/report.html"),
+        ("baseline.json", "a baseline; its page is {}/baseline.html"),
+        ("demo/run.json", "it holds 1 run; give one, such as {}/demo"),
+        ("other.json", "it has no run.json; give a folder that trex find has written"),
+        ("draws.jsonl", "it has no run.json; give a folder that trex find has written"),
+    ],
+)
+def test_what_another_folder_is_and_what_to_give_in_its_place_is_told(
+    name: str, told: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "folder"
+    refused(trex("report", place), f"{place} is not a run folder: there is no such folder; give one that")
+    (place / name).parent.mkdir(parents=True)
+    (place / name).touch()
+    refused(trex("report", place), f"{place} is not a run folder: {told.format(place)}")
 
 
 def test_a_damaged_explanation_or_baseline_in_the_folder_is_named(tmp_path: Path) -> None:
