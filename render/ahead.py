@@ -24,7 +24,6 @@ from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 CROWDED = 8  # objects; a scene of 10 takes 0.4 s to draw, one of 8 some 8 ms, one of 5 some 2
 LEAST, LEAST_CROWDED = 5_000, 32  # scenes that are worth the start of other processes
 PATIENCE_S = 60.0  # for a process to draw a scene; then it is given up
-NICE = 5  # rendering comes first: it needs the first scenes, these draw all
 
 
 def drawers(prior: ScenePrior, n: int, processes: int) -> int:
@@ -137,7 +136,6 @@ def main() -> None:
     """Draw what standard input names; end with the process that has started this one."""
     draw, indices = pickle.load(sys.stdin.buffer)  # from that process
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(NICE)
     for index in indices:
         print(json.dumps(scene_to_dict(draw(index)), separators=(",", ":")), flush=True)
 
