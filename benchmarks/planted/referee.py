@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Referee:
 
     def known(self, scene: Scene, seed: int) -> Known:
         """The facts of a scene that an entrant made, and questions about it; free."""
-        return known_of(facts_of(scene, CLEVR), np.random.default_rng(seed))
+        return _known(scene, seed)
 
     def render(self, scene: Scene | Facts) -> Shown:
         """A picture of a scene; BudgetSpentError if none is left."""
@@ -113,6 +113,11 @@ def stamped(pixels: NDArray[np.uint8], scene: Scene) -> NDArray[np.uint8]:
     found = pixels.copy()
     found[0, : STAMP // 3] = np.frombuffer(_stamp(scene), np.uint8).reshape(-1, 3)
     return found
+
+
+@lru_cache(maxsize=10_000)  # some entrants make the same scenes for every target
+def _known(scene: Scene, seed: int) -> Known:
+    return known_of(facts_of(scene, CLEVR), np.random.default_rng(seed))
 
 
 def _stamp(scene: Scene) -> bytes:
