@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from trex.foundation.files import Closing
 from trex.foundation.progress import Progress, silent
 from trex.inference.statistics.two_phase import spread_members
 from trex.query.schema import RenderSection
-from trex.render.ahead import drawers, drawn_ahead
 from trex.render.blender.blender_renderer import default_processes
 from trex.render.cache import CachedRenderer, entry_name, go_on
 from trex.render.cache_folder import entries
@@ -58,10 +57,9 @@ class Bank(Closing):
         else:
             self._cache = CachedRenderer(inner, path, BankBound(path), not_kept)
         self.processes = processes
-        self._ahead: Generator[tuple[int, Scene]] | None = None
-        self._awaited = set[int]()  # what it has yet to yield
-        self._early: dict[int, Scene] = {}  # what it has yielded before it was asked for
-        self._drawn = DrawnScenes(path.parent / SCENES / f"{index.world_key}.jsonl", self._draw)
+        self._drawn = DrawnScenes(
+            path.parent / SCENES / f"{index.world_key}.jsonl", partial(member, prior, index.seed)
+        )
         try:
             self._use = Use(path)
         except OSError as error:
@@ -111,24 +109,7 @@ class Bank(Closing):
 
         As many as render.
         """
-        self._end_ahead()
-        missing = self._drawn.missing(indices)
-        if n := drawers(self.prior, len(missing), self.processes):
-            self._ahead = drawn_ahead(partial(member, self.prior, self._index.seed), missing, n)
-            self._awaited = set(missing)
-
-    def _draw(self, i: int) -> Scene:
-        while self._ahead is not None and i in self._awaited:
-            index, scene = next(self._ahead)
-            self._awaited.remove(index)
-            self._early[index] = scene
-        early = self._early.pop(i, None)
-        return member(self.prior, self._index.seed, i) if early is None else early
-
-    def _end_ahead(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead, self._awaited = None, set()
+        self._drawn.draw_ahead(indices, self.prior, self.processes)
 
     def count(self) -> int:
         """n if pictures of members 0 to n - 1 are stored, at least as many as are known; checks names, not content."""
@@ -178,7 +159,7 @@ class Bank(Closing):
 
     def close(self) -> None:
         """Close the renderer, and let others delete the bank."""
-        self._end_ahead()
+        self._drawn.close()
         self._use.close()
         self._cache.close()
 

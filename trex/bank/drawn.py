@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 from trex.foundation.errors import InputError
-from trex.foundation.files import is_missing, open_inside, open_regular
+from trex.foundation.files import Closing, is_missing, open_inside, open_regular
 from trex.foundation.parse import parse_json
 from trex.inference.rng import BANK_STREAM
 from trex.inference.statistics.importance import prior_draw
+from trex.render.ahead import drawers, drawn_ahead
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 
@@ -24,7 +25,7 @@ def member(prior: ScenePrior, seed: int, i: int) -> Scene:
     return prior_draw(seed, i, prior, BANK_STREAM)[0]
 
 
-class DrawnScenes:
+class DrawnScenes(Closing):
     """Scenes by index: those in the file, ROOT/FOLDER/NAME, are read from it, others are drawn and appended to it.
 
     `draw` must be a function of the index alone. Several programs may append at once. A line that is damaged or cut
@@ -38,6 +39,9 @@ class DrawnScenes:
         self._kept: dict[int, bytes] = {}
         self._read_to = 0  # bytes of the file that were read
         self._begin = b"\n"  # ends a line that a kill has cut short
+        self._ahead: Generator[tuple[int, Scene]] | None = None
+        self._awaited = set[int]()  # what it has yet to yield
+        self._early: dict[int, Scene] = {}  # what it has yielded before it was asked for
         self._read_on()
 
     def missing(self, indices: Iterable[int]) -> list[int]:
@@ -46,6 +50,19 @@ class DrawnScenes:
         if any(index not in self._kept for index in wanted):
             self._read_on()
         return [index for index in wanted if index not in self._kept]
+
+    def draw_ahead(self, indices: Iterable[int], prior: ScenePrior, processes: int) -> None:
+        """Have so many processes draw those scenes of a prior that are missing, if that takes long; see `drawers`."""
+        self.close()
+        missing = self.missing(indices)
+        if n := drawers(prior, len(missing), processes):
+            self._ahead, self._awaited = drawn_ahead(self._draw, missing, n), set(missing)
+
+    def close(self) -> None:
+        """End the processes that draw ahead."""
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead, self._awaited = None, set()
 
     def scenes(self, indices: Iterable[int], keep: bool = True) -> Iterator[Scene]:
         """Yield the scenes of these indices, in this order; OSError if a new one cannot be written.
@@ -59,7 +76,7 @@ class DrawnScenes:
             if text is not None:
                 yield self._parsed(index, text)
             else:
-                yield self._new(index) if keep else self._draw(index)
+                yield self._new(index) if keep else self._drawn(index)
 
     def _read_on(self) -> None:
         """Read the whole lines that this or another program has appended."""
@@ -78,8 +95,16 @@ class DrawnScenes:
     def _parsed(self, index: int, text: bytes) -> Scene:
         return scene_from_dict(parse_json(text, f"scene {index} of {self.path}"))
 
+    def _drawn(self, wanted: int) -> Scene:
+        while self._ahead is not None and wanted in self._awaited:
+            index, scene = next(self._ahead)
+            self._awaited.remove(index)
+            self._early[index] = scene
+        early = self._early.pop(wanted, None)
+        return self._draw(wanted) if early is None else early
+
     def _new(self, index: int) -> Scene:
-        scene = self._draw(index)
+        scene = self._drawn(index)
         text = json.dumps(scene_to_dict(scene), separators=(",", ":")).encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         log = open_inside(self._root, [self.path.parent.name, self.path.name], APPEND)

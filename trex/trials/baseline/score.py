@@ -20,6 +20,7 @@ from trex.inference.types import Floats
 from trex.pages.thumbnails import Thumbnail, light_url
 from trex.query.question import named_answers
 from trex.query.schema import RenderSection
+from trex.render.blender.blender_renderer import default_processes
 from trex.render.cache import CachedRenderer
 from trex.runs.folder import check_free
 from trex.scenes.prior import ScenePrior
@@ -175,12 +176,14 @@ class RenderedScenes:
             drawn = DrawnScenes(path, self._draw)
         except InputError as error:
             raise InputError(f"{error}; give another place with --cache") from error
-        try:
-            yield from drawn.scenes(range(self.n))
-        except OSError as error:
-            raise InputError(
-                f"cannot write {path}: {error.strerror}; give another place with --cache"
-            ) from error
+        with drawn:
+            drawn.draw_ahead(range(self.n), self.prior, self.render.processes or default_processes())
+            try:
+                yield from drawn.scenes(range(self.n))
+            except OSError as error:
+                raise InputError(
+                    f"cannot write {path}: {error.strerror}; give another place with --cache"
+                ) from error
 
     def _draw(self, index: int) -> Scene:
         return self.prior.sample(stream(self.seed, BASELINE_STREAM, index))

@@ -20,6 +20,7 @@ from trex.inference.statistics.importance import prior_draw
 from trex.inference.statistics.proportion import Proportion
 from trex.query.schema import RenderSection
 from trex.query.shipped import QUERIES
+from trex.render.ahead import LEAST_CROWDED
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.prior import ScenePrior
@@ -124,6 +125,19 @@ def test_another_seed_or_world_has_other_scenes(tmp_path: Path) -> None:
         set(source(tmp_path, 5, 0, ScenePrior(CLEVR, (4, 4))).scenes()),
     ]
     assert len(set().union(*sets)) == 20
+
+
+@pytest.mark.process
+def test_crowded_scenes_are_drawn_by_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = RenderSection(preset="fake", processes=2)
+    scenes = RenderedScenes(ScenePrior(CLEVR, (9, 9)), look, LEAST_CROWDED, 3, "a world", tmp_path)
+    own = [scenes._draw(index) for index in range(LEAST_CROWDED)]
+
+    def _draw(self: RenderedScenes, index: int) -> Scene:
+        raise AssertionError("this process draws it itself")
+
+    monkeypatch.setattr(RenderedScenes, "_draw", _draw)
+    assert list(scenes.scenes()) == own
 
 
 def check_independent_of_runs(tmp_path: Path) -> None:
