@@ -6,10 +6,12 @@ A search decides and its engine does the work. Every engine yields the same reco
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Protocol, TypeVar, cast
 
 from trex.bank.bank import Bank, bank_of
@@ -21,6 +23,8 @@ from trex.inference.targets import GaussianTarget
 from trex.inference.types import Picture as Rendered
 from trex.inference.types import Prior
 from trex.query.schema import Query
+from trex.render.ahead import drawers, drawn_ahead
+from trex.render.blender.blender_renderer import default_processes
 from trex.render.picture import Picture
 from trex.render.presets import ANALYTIC
 from trex.render.renderer import SceneRenderer
@@ -28,6 +32,7 @@ from trex.runs.folder import RunFolder
 from trex.runs.pictures import store_picture
 from trex.runs.record import Record
 from trex.runs.replay import SavePicture, independent_record, round_records
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.worlds.kernels import chain_rounds
 from trex.worlds.latents import Latent
@@ -54,12 +59,16 @@ class Independent:
     zs: Mapping[int, Latent] | None = None
     is_banked: bool = False
 
-    def points(self, indices: range, prior: Prior[Latent]) -> list[tuple[Latent, float]]:
-        """The latents of these indices with their log prior densities."""
-        if self.zs is None:
-            kind = BANK_STREAM if self.is_banked else PRIOR_STREAM
-            return [prior_draw(self.seed, index, prior, kind) for index in indices]
-        return [(self.zs[index], prior.log_density(self.zs[index])) for index in indices]
+    def points(self, indices: range, prior: Prior[Latent], processes: int) -> Generator[tuple[Latent, float]]:
+        """Yield the latents of these indices with their log prior densities; many crowded scenes by other processes."""
+        kind = BANK_STREAM if self.is_banked else PRIOR_STREAM
+        if self.zs is not None:
+            yield from ((self.zs[index], prior.log_density(self.zs[index])) for index in indices)
+        elif isinstance(prior, ScenePrior) and (n := drawers(prior, len(indices), processes)):
+            with closing(drawn_ahead(partial(_scene, self.seed, prior, kind), indices, n)) as drawn:
+                yield from ((scene, prior.log_density(scene)) for _, scene in drawn)
+        else:
+            yield from (prior_draw(self.seed, index, prior, kind) for index in indices)
 
     def of(self, indices: range) -> Independent:
         """The same with the latents of these indices alone."""
@@ -127,17 +136,21 @@ class InProcess:
     def _draws(self, what: Independent, indices: range, scorer: Scorer[Latent]) -> Iterator[Sequence[Record]]:
         manifest, prior = self.folder.manifest, self.world.plan.prior
         target, parts = manifest.target, batches(indices, batch_size(manifest.query))
-
-        def shaded(batch: range) -> tuple[list[tuple[Latent, float]], list[Rendered]]:
-            points = what.points(batch, prior)
-            return points, scorer.render([z for z, _ in points])
-
+        processes = manifest.query.render.processes or default_processes()
         # Blender's pictures are not made ahead: Ctrl-C would have to wait for those that are under way.
         is_shaded = (what.look or manifest.query.render.preset) == ANALYTIC
-        each = ahead(shaded, parts) if is_shaded else ((what.points(batch, prior), None) for batch in parts)
-        for batch, (points, pictures) in zip(parts, each, strict=True):
-            draws = independent_draws(batch, points, scorer, target, pictures)
-            yield [independent_record(what.phase, draw, target, self._keep, what.rank) for draw in draws]
+
+        def made(batch: range) -> tuple[list[tuple[Latent, float]], list[Rendered] | None]:
+            points = list(islice(drawn, len(batch)))
+            return points, scorer.render([z for z, _ in points]) if is_shaded else None
+
+        with (
+            closing(what.points(indices, prior, processes)) as drawn,
+            closing(ahead(made, parts) if is_shaded else (made(batch) for batch in parts)) as each,
+        ):
+            for batch, (points, pictures) in zip(parts, each, strict=True):
+                draws = independent_draws(batch, points, scorer, target, pictures)
+                yield [independent_record(what.phase, draw, target, self._keep, what.rank) for draw in draws]
 
     def rounds(
         self,
@@ -165,7 +178,11 @@ def open_bank(world: OpenWorld, look: str, seed: int, *, is_optional: bool) -> B
     return bank_of(world.plan, section, seed=seed, renderer=lent, is_optional=is_optional)
 
 
-def ahead(function: Callable[[range], T], batches: Sequence[range]) -> Iterator[T]:
+def _scene(seed: int, prior: ScenePrior, purpose: int, index: int) -> Scene:
+    return prior_draw(seed, index, prior, purpose)[0]
+
+
+def ahead(function: Callable[[range], T], batches: Sequence[range]) -> Generator[T]:
     """The function of each batch in order; while one is in use, that of the next is worked out in a thread."""
     with ThreadPoolExecutor(1) as pool:
         under_way = deque(pool.submit(function, batch) for batch in batches[:1])
