@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
@@ -34,6 +35,8 @@ BATCH = 32
 NETWORK = ".safetensors"
 Folder = RepairFolder[SceneQuery]
 Reader = Callable[[Sequence[Scene], Sequence[Picture]], list[Seen]]
+T = TypeVar("T")
+Parted = TypeVar("Parted", Sequence[Scene], range)
 
 
 class SceneStream(IntEnum):
@@ -70,35 +73,50 @@ class SceneLoaded(Closing):
 
     def of_bank(self, numbers: range, progress: Progress, what: str) -> list[Picture]:
         """Their pictures at the look; those that are missing are rendered."""
-        return self.pictures(self.bank.renderer, self.members(numbers), progress, what)
+        return _joined(
+            map(self.bank.renderer.render, self._members_in_parts(numbers)), len(numbers), progress, what
+        )
 
     def pictures(
         self, renderer: SceneRenderer, scenes: Sequence[Scene], progress: Progress, what: str
     ) -> list[Picture]:
-        found: list[Picture] = []
-        for start in range(0, len(scenes), self.batch):
-            found += renderer.render(scenes[start : start + self.batch])
-            progress(what, len(found), len(scenes))
-        return found
+        return _joined(map(renderer.render, self._in_parts(scenes)), len(scenes), progress, what)
 
     def seen(
         self, scenes: Sequence[Scene], progress: Progress, what: str, renderer: SceneRenderer | None = None
     ) -> list[Seen]:
         """What becomes of the objects in pictures at the look, batch by batch, so that few pictures are held."""
-        found: list[Seen] = []
-        for start in range(0, len(scenes), self.batch):
-            part = scenes[start : start + self.batch]
-            found += self.reader(part, (renderer or self.near).render(part))
-            progress(what, len(found), len(scenes))
-        return found
+        read = partial(self._read, renderer or self.near)
+        return _joined(map(read, self._in_parts(scenes)), len(scenes), progress, what)
 
     def seen_of_bank(self, numbers: range, progress: Progress, what: str) -> list[Seen]:
-        return self.seen(self.members(numbers), progress, what, self.bank.renderer)
+        read = partial(self._read, self.bank.renderer)
+        return _joined(map(read, self._members_in_parts(numbers)), len(numbers), progress, what)
+
+    def _read(self, renderer: SceneRenderer, scenes: Sequence[Scene]) -> list[Seen]:
+        return self.reader(scenes, renderer.render(scenes))
+
+    def _members_in_parts(self, numbers: range) -> Iterator[Sequence[Scene]]:
+        """Prior scenes, which other processes draw while the first ones are rendered."""
+        self.bank.draw_ahead(numbers)
+        return map(self.members, self._in_parts(numbers))
+
+    def _in_parts(self, items: Parted) -> Iterator[Parted]:
+        return (items[start : start + self.batch] for start in range(0, len(items), self.batch))
 
     def close(self) -> None:
         self.bank.close()
         self.near.close()
         self.deciding.close()
+
+
+def _joined(parts: Iterable[list[T]], n: int, progress: Progress, what: str) -> list[T]:
+    """The items of all parts; progress is told after each."""
+    found: list[T] = []
+    for part in parts:
+        found += part
+        progress(what, len(found), n)
+    return found
 
 
 def scene_sources(query: SceneQuery) -> Sources:
