@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,8 @@ def scenes(
     if is_blend:
         session.options.refuse(["processes"], "a .blend file is written by one process; drop it")
     vocabulary = everything(introduce)
-    named = drawn_scenes(prior, seed, object_range(objects)) if file is None else read_any(file, vocabulary)
+    drawn = partial(drawn_scenes, prior, seed, object_range(objects), processes)
+    named = drawn() if file is None else read_any(file, vocabulary)
     if not named:
         raise InputError(f"{file} holds no scene")
     if is_blend:

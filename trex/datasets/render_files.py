@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from trex.foundation.errors import InputError
 from trex.foundation.files import read_text
 from trex.foundation.json_fields import listed, mapping, short, text, whole
 from trex.query.shape_cards import read_card, shipped_names
+from trex.render.ahead import drawers, drawn_ahead
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
 from trex.render.picture import Picture
 from trex.scenes.clevr_format.json_files import read_items
@@ -31,8 +33,10 @@ BATCH = 8
 LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
 
-def drawn_scenes(n: int, seed: int, objects: tuple[int, int]) -> list[tuple[str, Scene]]:
-    """Scenes of the prior as (name, scene); InputError if so many cannot be drawn."""
+def drawn_scenes(
+    n: int, seed: int, objects: tuple[int, int], processes: int | None
+) -> list[tuple[str, Scene]]:
+    """Scenes of the prior as (name, scene), many by so many processes; InputError if so many cannot be drawn."""
     if n < 1:
         raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
     if n > MAX_SCENES or not 0 <= seed < 1 << 63:
@@ -41,8 +45,13 @@ def drawn_scenes(n: int, seed: int, objects: tuple[int, int]) -> list[tuple[str,
             f"{MAX_SCENES:,} scenes and a seed from 0 to 2^63 - 1"
         )
     prior = ScenePrior(n_objects=objects)
-    rngs = (np.random.default_rng([seed, index]) for index in range(n))
-    return [(f"scene_{index:06d}", prior.sample(rng)) for index, rng in enumerate(rngs)]
+    most = default_processes() if processes is None else processes
+    drawn = drawn_ahead(partial(_drawn, prior, seed), range(n), drawers(prior, n, most))
+    return [(f"scene_{index:06d}", scene) for index, scene in drawn]
+
+
+def _drawn(prior: ScenePrior, seed: int, index: int) -> Scene:
+    return prior.sample(np.random.default_rng([seed, index]))
 
 
 def everything(introduced: Sequence[str] = ()) -> Vocabulary:

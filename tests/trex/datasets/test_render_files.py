@@ -10,11 +10,14 @@ import pytest
 
 from tests.running.command_line import refused, trex, trex_done
 from trex.datasets import render_files
+from trex.datasets.render_files import drawn_scenes
 from trex.query.shape_cards import SHIPPED
+from trex.render.ahead import LEAST_CROWDED
 from trex.render.checks import check_scenes
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.scenes.clevr_format.scene_json import to_clevr
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
 from trex.scenes.vocabulary import Vocabulary
 
@@ -142,3 +145,12 @@ def test_files_of_others_are_not_replaced_and_its_own_are(
     (tmp_path / theirs).unlink()
     trex_done(*call)
     trex_done(*call)
+
+
+@pytest.mark.process
+def test_scenes_of_the_prior_do_not_depend_on_the_processes_that_draw_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = drawn_scenes(LEAST_CROWDED, 3, (9, 9), 1)
+    monkeypatch.setattr(ScenePrior, "sample", lambda *_: pytest.fail("this process draws it itself"))
+    assert drawn_scenes(LEAST_CROWDED, 3, (9, 9), 2) == own
