@@ -14,8 +14,8 @@ from trex.commands.queue_run import check_runs, run, serve, watch
 from trex.commands.shell.result import Printed, note
 from trex.commands.shell.trust import trust_queries
 from trex.commands.verb import Session, Verb, verb_of
-from trex.farm.queue.entry import Entry
-from trex.farm.queue.words import HEADER, details, fields, line, tally
+from trex.farm.queue.entry import ENDED, Entry
+from trex.farm.queue.words import HEADER, SHORT, details, fields, line, tally
 from trex.foundation.errors import InputError, RunError, unknown
 from trex.foundation.options import Option, Options
 from trex.foundation.words import quoted
@@ -81,7 +81,7 @@ def add(options: AddOptions, session: Session) -> Printed:
     repeated = len(requests) - len(added)
     repeats = f", {repeated} repeated in this command" if repeated else ""
     lines.append(
-        f"{len(new)} queued, {len(known)} already in the queue{repeats}; run them: {_command('run', runs)}"
+        f"{len(new)} queued, {len(known)} already in the queue{repeats}; {_next(runs, [*new, *known])}"
     )
     return Printed([_fields(runs, each) for each in added], "\n".join(lines))
 
@@ -127,8 +127,19 @@ def _add(options: Queued, request: QueueRequest) -> Printed:
     words = "queued" if added.is_new else "known "
     return Printed(
         _fields(options.runs, added),
-        f"{words} {line(options.runs, added.entry)}; run it: {_command('run', options.runs)}",
+        f"{words} {line(options.runs, added.entry)}; {_next(options.runs, [added.entry])}",
     )
+
+
+def _next(runs: Path, entries: Sequence[Entry]) -> str:
+    """What to do with entries that were given to the queue: those that ended stay so until they are retried."""
+    ended = [entry.id[:SHORT] for entry in entries if entry.state in ENDED]
+    retry = (
+        f"retry what failed or was cancelled: {_command(' '.join(['retry', *ended]), runs)}; then "
+        if ended
+        else ""
+    )
+    return f"{retry}run them: {_command('run', runs)}"
 
 
 def _command(name: str, runs: Path) -> str:

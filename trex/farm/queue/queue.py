@@ -106,7 +106,8 @@ def cancel(runs: Path, ids: Sequence[str], now: float) -> list[Entry]:
     """Cancel entries, all of them or none; a running one stops after its current task."""
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
-        check_states(entries, "cancelled", OPEN, "trex queue clean removes ended entries from the list")
+        clean = f"trex queue clean --failed --runs {quoted(runs)} removes ended entries from the list"
+        check_states(entries, "cancelled", OPEN, clean)
         folders = [run_path(runs, entry) for entry in entries]
         marked: list[Path] = []
         try:
@@ -136,9 +137,8 @@ def prioritize(runs: Path, ids: Sequence[str], priority: int) -> list[Entry]:
     """Change the priority of entries, all of them or none; a running one uses it from its next task on."""
     with change(runs) as db:
         entries = [_entry_by_prefix(db, runs, part) for part in ids]
-        check_states(
-            entries, "reprioritized", OPEN, "trex queue retry queues failed and cancelled entries again"
-        )
+        again = f"trex queue retry ID --runs {quoted(runs)} queues a failed or cancelled entry again"
+        check_states(entries, "reprioritized", OPEN, again)
         folders = [run_path(runs, entry) for entry in entries]
         for path, queued in [(path, read_queued(path)) for path in folders]:
             mark_priority(path, queued, priority)

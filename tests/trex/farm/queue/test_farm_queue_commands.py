@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -225,6 +226,21 @@ def test_what_is_queued_is_run_by_the_command_that_is_printed(
             queue_command(runs, "add", write_query(tmp_path)).stdout.splitlines()[-1].endswith(f": {ending}")
         )
     queue_command(elsewhere, "cancel", fails=f"trex queue list --runs '{elsewhere}'")
+
+
+def test_what_ended_is_led_on_by_the_commands_that_are_printed(tmp_path: Path) -> None:
+    """Planted bug: a worker was advised for a cancelled query, for which it waits without end."""
+    runs = tmp_path / "two words"
+    queue_command(runs, "add", write_query(tmp_path))
+    (entry,) = queue.entries(runs)
+    queue_command(runs, "cancel", entry.id)
+    told = queue_command(runs, "add", tmp_path / "query.toml").stdout
+    retry = shlex.split(told.partition("was cancelled: ")[2].partition("; then run them: ")[0])
+    assert trex(*retry[1:]).exit_code == 0 and states(runs) == {entry.id: "queued"}
+    worked_on(runs, entry, "failed")
+    queue_command(runs, "priority", entry.id, "--to", 1, fails=f"trex queue retry ID --runs '{runs}'")
+    queue_command(runs, "cancel", entry.id, fails=f"trex queue clean --failed --runs '{runs}' removes")
+    assert trex("queue", "clean", "--failed", "--runs", runs).exit_code == 0 and not states(runs)
 
 
 def test_a_read_only_folder_is_read_without_files_next_to_the_queue(
