@@ -97,8 +97,9 @@ def _escape(letter: str) -> str:
 
 
 def quoted(argument: object) -> str:
-    """A path or name as one types it in a shell: "runs/a", "'my runs/a'"; for commands that a message advises."""
-    return shlex.quote(str(argument))
+    """A path or name as one types it in a shell: "runs/a", "'my runs/a'", "./-a"; for commands that are advised."""
+    text = str(argument)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def percent(value: float) -> str:

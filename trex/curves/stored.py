@@ -14,6 +14,7 @@ from trex.curves.shown import ShownCurve
 from trex.foundation.codec import Codec
 from trex.foundation.extensions import LIVE
 from trex.foundation.files import make_folder, write_atomic
+from trex.foundation.words import quoted
 from trex.runs.folder import RunFolder, is_of_own_world
 from trex.scenes.vocabulary import Vocabulary
 
@@ -25,9 +26,9 @@ CODEC: Codec[Curve] = Codec(ShownCurve)
 
 def file_name(name: str) -> str:
     """The file of the curve of this name, which may hold any characters: none of them leads out of the folder."""
-    quoted = quote(name, safe=" ")
-    is_plain = len(quoted) < LONGEST and quoted.strip(".")
-    return f"{quoted if is_plain else sha256(name.encode()).hexdigest()}.json"
+    escaped = quote(name, safe=" ")
+    is_plain = len(escaped) < LONGEST and escaped.strip(".")
+    return f"{escaped if is_plain else sha256(name.encode()).hexdigest()}.json"
 
 
 def read_curve(folder: RunFolder, name: str) -> Curve | None:
@@ -67,7 +68,7 @@ def _remedy(folder: RunFolder, stem: str) -> str:
         return f"delete it, then in Python: {call}"
     else:
         options = [f"--over={unquote(stem)}"]
-    return f"delete it, then: {shlex.join(['trex', 'curve', str(folder.path), *options])}"
+    return f"delete it, then: trex curve {quoted(folder.path)} {shlex.join(options)}"
 
 
 def write_curve(folder: RunFolder, curve: Curve) -> None:

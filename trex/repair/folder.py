@@ -180,8 +180,8 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
 def open_repair(path: Path) -> RepairFolder[DecoderQuery | SceneQuery]:
     """The repair in a folder, with the settings that its repair.toml has now; InputError if there is none."""
     if not (path / MANIFEST).is_file():
-        place = "FOLDER" if path.exists() else quoted(path)
-        raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {place}")
+        new = "FOLDER" if path.exists() else quoted(path)
+        raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {new}")
     refuse_links(path)
     query = repair_query(repair_table(path / QUERY), str(path / QUERY))
     sources = read_record(Sources, path / MANIFEST)

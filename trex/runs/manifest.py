@@ -17,6 +17,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.fields import Plain, first_problem, plain
 from trex.foundation.json_fields import mapping
 from trex.foundation.parse import parse_json
+from trex.foundation.words import quoted
 from trex.inference.statistics.staying import PRIOR_DEVIATION_BEFORE
 from trex.inference.targets import GaussianTarget
 from trex.query.question import ResolvedQuestion, check_answers
@@ -88,10 +89,8 @@ class Manifest(Section):
     @property
     def command(self) -> str:
         """The command that reproduces the same draws."""
-        words = ["trex", "find", self.source]
-        for override in self.overrides:
-            words += ["--set", override]
-        return shlex.join(words)
+        settings = "".join(f" --set {shlex.quote(override)}" for override in self.overrides)
+        return f"trex find {quoted(self.source)}{settings}"
 
     @property
     def question(self) -> ResolvedQuestion:

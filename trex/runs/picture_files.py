@@ -72,7 +72,7 @@ def _remedy(run: Path, name: str) -> str:
         made = [(path, f"trex explain {quoted(run)}") for path in sorted(run.glob("explanations/*.json"))]
         for path in sorted(run.glob("confirmations/*.json")):
             made.append((path, f"trex report {quoted(run)} --confirm {path.stem}"))
-        for path, again in [*made, (run / "misses.json", "resume the run")]:
+        for path, again in [*made, (run / "misses.json", f"trex resume {quoted(run)}")]:
             if _holds(path, name):
                 return f"it belongs to {path}; delete that file and {files}, then: {again}"
     return (

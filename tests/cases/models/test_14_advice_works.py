@@ -397,6 +397,13 @@ def test_a_path_in_an_advised_command_is_quoted() -> None:
     assert not bare
 
 
+def test_a_path_in_an_advised_command_is_no_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: "trex repair identify QUERY --out -a", where the folder is "-a"."""
+    monkeypatch.chdir(tmp_path)
+    found = command_line.trex("repair", "report", "--", "-a")
+    command_line.refused(found, "begin one with: trex repair identify QUERY --out ./-a")
+
+
 def command_values() -> Iterator[tuple[str, str]]:
     """File and code of each value within a command of trex that a text advises."""
     for package in SUBPACKAGES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from tests.running.command_line import refused, trex, whole
@@ -28,9 +30,10 @@ def test_an_old_name_leads_to_the_new_one(old: str) -> None:
     refused(trex(command, "WORD", *option, "VALUE"), f"trex {old} is now ")
 
 
-@pytest.mark.parametrize("words", [["scenes.json"], ["--prior", "3"]])
+@pytest.mark.parametrize("words", [["scenes.json"], ["my scenes.json"], ["--prior", "3"]])
 def test_scenes_were_rendered_by_render_itself(words: list[str]) -> None:
-    refused(trex("render", *words), f"trex render {words[0]} is now trex render scenes {words[0]}")
+    word = shlex.quote(words[0])
+    refused(trex("render", *words), f"trex render {word} is now trex render scenes {word}")
 
 
 @pytest.mark.parametrize(

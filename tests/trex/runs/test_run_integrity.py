@@ -299,7 +299,7 @@ def test_a_picture_of_an_explanation_is_back_if_its_advice_is_followed(folder: P
 
 @pytest.mark.parametrize(
     ("file", "again"),
-    [("confirmations/clevr.json", "trex report {} --confirm clevr"), ("misses.json", "resume the run")],
+    [("confirmations/clevr.json", "trex report {} --confirm clevr"), ("misses.json", "trex resume {}")],
 )
 def test_a_picture_that_is_not_of_a_draw_names_the_file_to_delete(
     file: str, again: str, folder: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,7 +91,8 @@ def renamed(args: Sequence[str]) -> str:
         if name == command and given.issuperset(option):
             return f"trex {old} is now {new}"
     if command == "render" and words and words[0] not in RENDER and not words[0].isalpha():
-        return f"trex render {words[0]} is now trex render scenes {words[0]}"
+        word = shlex.quote(words[0])
+        return f"trex render {word} is now trex render scenes {word}"
     return ""
 
 
