@@ -73,14 +73,14 @@ class Done(Record):
     files: dict[str, str]
 
 
-def read_record(model: type[M], path: Path) -> M:
-    """The record in a file; RunError if it is damaged."""
-    data = read_bytes(path, error=RunError, follow_links=False)
+def read_record(model: type[M], path: Path, remedy: str = "") -> M:
+    """The record in a file; RunError with the remedy if it is damaged, by default that of a step's file."""
+    value = _read(path, remedy)
     try:
-        return model.model_validate(parse_json(data, str(path), error=RunError))
+        return model.model_validate(value)
     except ValidationError as error:
         key, message = first_problem(error)
-        raise RunError(f"{path} is damaged: {key}: {message}; begin the repair anew") from error
+        raise RunError(f"{path} is damaged: {key}: {message}; {remedy or _again(path)}") from error
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -92,12 +92,24 @@ def record_bytes(record: BaseModel) -> bytes:
     return _json_bytes(record.model_dump(mode="json", exclude_unset=True))
 
 
-def read_fields(path: Path) -> Fields | None:
-    """The JSON object in a file; None if there is no such file."""
+def read_fields(path: Path, remedy: str = "") -> Fields | None:
+    """The JSON object in a file, None if there is no such file; RunError as of `read_record`."""
     if not path.is_file():
         return None
-    found = parse_json(read_bytes(path, error=RunError, follow_links=False), str(path), error=RunError)
+    found = _read(path, remedy)
     return found if isinstance(found, dict) else None
+
+
+def _read(path: Path, remedy: str) -> object:
+    data = read_bytes(path, error=RunError, follow_links=False)
+    try:
+        return parse_json(data, str(path), error=RunError)
+    except RunError as error:
+        raise RunError(f"{error}; {remedy or _again(path)}") from error
+
+
+def _again(path: Path) -> str:
+    return f"delete the folder {path.parent} and repeat its step"
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
@@ -123,9 +135,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
     try:
         found: dict[str, Array] = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise RunError(
-            f"{path} is damaged ({error}); delete the folder {path.parent} and repeat its step"
-        ) from error
+        raise RunError(f"{path} is damaged ({error}); {_again(path)}") from error
     return found
 
 

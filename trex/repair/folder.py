@@ -62,7 +62,7 @@ class RepairFolder(Closing, Generic[Q]):
         `given`: what decides the step besides the query. Removes what belongs to other settings.
         """
         place, key = self.path / step, self._key(step, given or {})
-        if read_fields(place / KEY) != key:
+        if read_fields(place / KEY, self._again(step)) != key:
             if place.exists():
                 shutil.rmtree(place)
             place.mkdir()
@@ -92,17 +92,14 @@ class RepairFolder(Closing, Generic[Q]):
     def require(self, step: Step) -> Path:
         """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
         place = self.path / step
-        command = f"trex repair {COMMANDS.get(step, step)} {quoted(self.path)}"
-        if step == STEPS[0]:
-            command = f"trex repair {step} {quoted(self.path / QUERY)} --out {quoted(self.path)}"
         if self._done(step) is None:
             is_old = (place / DONE).exists()
             changed = "has other settings, or other steps before it, than when it was carried out"
             why = changed if is_old else "is not finished"
-            raise RunError(f"step {step!r} of {self.path} {why}; run: {command}")
+            raise RunError(f"step {step!r} of {self.path} {why}; run: {self._command(step)}")
         for name, known in read_record(Done, place / DONE).files.items():
             if file_sha256(place / name) != known:
-                raise RunError(f"{place / name} was changed or cut; delete {place} and run: {command}")
+                raise RunError(f"{place / name} was changed or cut; {self._again(step)}")
         return place
 
     def is_done(self, step: Step) -> bool:
@@ -118,11 +115,21 @@ class RepairFolder(Closing, Generic[Q]):
             os.close(self._lock)
             self._lock = -1
 
+    def _command(self, step: Step) -> str:
+        """The command that carries out a step."""
+        if step == STEPS[0]:
+            return f"trex repair {step} {quoted(self.path / QUERY)} --out {quoted(self.path)}"
+        return f"trex repair {COMMANDS.get(step, step)} {quoted(self.path)}"
+
+    def _again(self, step: Step) -> str:
+        """What carries out a step again whose files are damaged."""
+        return f"delete {self.path / step} and run: {self._command(step)}"
+
     def _done(self, step: Step) -> Done | None:
         place = self.path / step
         if not (place / DONE).exists():
             return None
-        done = read_record(Done, place / DONE)
+        done = read_record(Done, place / DONE, self._again(step))
         before = STEPS.index(step) - 1
         if before >= 0 and self._done(STEPS[before]) is None:
             return None
@@ -161,7 +168,7 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
     InputError if the folder holds anything else, or a repair of other models or data.
     """
     if (path / MANIFEST).exists():
-        known = read_record(Sources, path / MANIFEST)
+        known = _sources(path)
         if known != sources:
             raise InputError(
                 f"{path} holds a repair of other models or data ({known.generator}, {known.model}); "
@@ -184,8 +191,13 @@ def open_repair(path: Path) -> RepairFolder[DecoderQuery | SceneQuery]:
         raise InputError(f"{path} is no repair; begin one with: trex repair identify QUERY --out {new}")
     refuse_links(path)
     query = repair_query(repair_table(path / QUERY), str(path / QUERY))
-    sources = read_record(Sources, path / MANIFEST)
+    sources = _sources(path)
     return RepairFolder(path, query, sources, _lock(path))
+
+
+def _sources(path: Path) -> Sources:
+    again = f"trex repair identify {quoted(path / QUERY)} --out ANOTHER_FOLDER"
+    return read_record(Sources, path / MANIFEST, f"restore it from a copy, or begin anew: {again}")
 
 
 def _begun_only(path: Path, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,32 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes()[:-1] + b"?")
         with pytest.raises(RunError, match="was changed or cut"):
             folder.require("identify")
+
+
+@pytest.mark.parametrize("name", ["key.json", "done.json"])
+def test_a_step_whose_record_is_cut_is_repeated_as_the_message_says(name: str, tmp_path: Path) -> None:
+    loaded, place = toy(), tmp_path / "r" / "identify"
+    with toy_folder(tmp_path / "r", loaded) as folder:
+        identify(folder, loaded, silent)
+        text = (place / name).read_text()
+        (place / name).write_text(text[: len(text) // 2])
+        with pytest.raises(
+            RunError, match=rf"{name} is not JSON: .*; delete {place} and run: trex repair identify"
+        ):
+            identify(folder, loaded, silent)
+        shutil.rmtree(place)
+        identify(folder, loaded, silent)
+        assert folder.is_done("identify")
+
+
+def test_a_repair_whose_record_is_cut_says_how_to_begin_anew(tmp_path: Path) -> None:
+    with toy_folder(tmp_path / "r", toy()):
+        (tmp_path / "r" / "repair.json").write_text("{")
+    for again in (lambda: open_repair(tmp_path / "r"), lambda: toy_folder(tmp_path / "r", toy())):
+        with pytest.raises(
+            RunError, match=r"begin anew: trex repair identify .*r/repair.toml --out ANOTHER_FOLDER"
+        ):
+            again()
 
 
 def test_other_models_do_not_continue_a_repair_and_two_processes_do_not_share_it(tmp_path: Path) -> None:

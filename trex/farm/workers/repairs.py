@@ -47,7 +47,7 @@ class FarmRenderer:
     @cached_property
     def key(self) -> str:
         path = self._run / KEYS
-        known = dict(read_fields(path) or {})
+        known = dict(read_fields(path, "delete it and retry the repair") or {})
         if self._look not in known:
             (answer,) = self._done([RenderScenes(self._run, 0, self._look, "", ())])
             known[self._look] = answer.lines[0]

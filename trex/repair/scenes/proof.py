@@ -33,6 +33,7 @@ VERDICTS = {
     "not repaired": "not repaired: most of what was found before still fails, or as many are found as before",
 }
 COMMAND = "trex repair prove"
+AGAIN = f"delete it and give its {COMMAND} command again"
 
 
 class OfficialProof(Record):
@@ -190,5 +191,5 @@ def read_proof(folder: RepairFolder[RepairQuery]) -> Proof:
 
 def _current(model: type[R], paths: list[Path], key: str) -> Iterator[R]:
     for path in paths:
-        if path.is_file() and (found := read_record(model, path)).corrected == key:
+        if path.is_file() and (found := read_record(model, path, AGAIN)).corrected == key:
             yield found
