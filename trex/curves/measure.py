@@ -15,7 +15,7 @@ from trex.explain.run_families import explained_results, misread_object
 from trex.explain.scene_scores import SceneScores, open_scores
 from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
-from trex.foundation.errors import InputError, RunError
+from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress, silent
 from trex.foundation.words import counted, quoted
 from trex.inference.scoring import Scored
@@ -28,6 +28,7 @@ from trex.scenes.questions.truth import is_wrong, true_answer
 from trex.scenes.scene import Scene, scene_id
 from trex.scenes.validity import is_valid
 from trex.search.hit import Hit
+from trex.trials.hits import no_hit
 
 
 def measured(
@@ -134,7 +135,7 @@ def _hits(folder: RunFolder, options: CurveOptions) -> tuple[list[Hit], dict[str
         hits = [hits[place] for place in families[options.family - 1].members]
     hits = [hit for hit in hits if hit.record.picture]
     if not hits:
-        raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
+        raise no_hit(folder, "to change")
     return hits[: options.scenes], starts
 
 

@@ -18,6 +18,7 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.search.hit import Hit
 from trex.search.results import read_results
+from trex.trials.hits import no_hit
 from trex.worlds.own.values import Spec
 from trex.worlds.own.vectors import OwnVectors
 from trex.worlds.world import OpenWorld
@@ -49,7 +50,7 @@ def value_curve(
         results = read_results(folder.manifest, run_draws(folder))
         found = list(zip(results.found, results.families.clusters, strict=True))[: options.scenes]
         if not found:
-            raise RunError(f"{folder.path} has no hit to change; search longer, or for something else")
+            raise no_hit(folder, "to change")
         curve = _measured(world, kind, numbers[options.over], found, options, progress)
     write_curve(folder, curve)
     return curve

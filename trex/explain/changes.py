@@ -27,6 +27,7 @@ from trex.runs.draw_log import run_draws
 from trex.runs.folder import RunFolder
 from trex.search.hit import Hit
 from trex.search.results import read_results
+from trex.trials.hits import no_hit
 from trex.worlds.latents import Latent
 from trex.worlds.own.vectors import OwnVectors
 from trex.worlds.world import OpenWorld
@@ -150,7 +151,7 @@ def explain_changes(
             raise RunError(f"{folder.path}: world {kind.name!r} has no edits, which an explanation needs")
         found = read_results(folder.manifest, run_draws(folder)).found[:top]
         if not found:
-            raise RunError(f"{folder.path} has no hit to explain; search longer, or for something else")
+            raise no_hit(folder, "to explain")
         done = []
         for number, hit in enumerate(found):
             progress("hits explained", number, len(found))

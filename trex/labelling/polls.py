@@ -27,7 +27,7 @@ from trex.repair.settings import SceneQuery
 from trex.repair.steps import Folder
 from trex.repair.votes_file import LIMIT, read_cast
 from trex.trials.baseline.baseline import Baseline, ScoredExample, consensus
-from trex.trials.baseline.files import MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
+from trex.trials.baseline.files import AGAIN, MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
 
 DISTILLED = "distill.json"  # of the step before, which names the classes
 PNG = ".png"
@@ -128,9 +128,7 @@ def marking_of(stored: StoredBaseline) -> Marking:
     urls = {(result.source, each.name): each.url for result in stored.results for each in result.thumbnails}
     missing = next((key for key in keys if key[:2] not in urls), None)
     if missing is not None:
-        raise InputError(
-            f"{folder / PICTURES} has no picture of {missing[1]!r}; make it again: trex baseline QUERY"
-        )
+        raise InputError(f"{folder / PICTURES} has no picture of {missing[1]!r}; {AGAIN}")
     digest = sha256(repr([(*key, urls[key[:2]]) for key in keys]).encode()).hexdigest()
     shown = Shown(
         pictures={name: _png(urls[key[:2]], folder) for key, name in keys.items()},
@@ -216,9 +214,7 @@ def _png(url: str, folder: Path) -> bytes:
     try:
         picture = picture_of(url)
     except ValueError as error:
-        raise InputError(
-            f"{folder / PICTURES} is damaged: {error}; make it again: trex baseline QUERY"
-        ) from error
+        raise InputError(f"{folder / PICTURES} is damaged: {error}; {AGAIN}") from error
     buffer = io.BytesIO()
     picture.save(buffer, "png")
     return buffer.getvalue()

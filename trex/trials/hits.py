@@ -34,11 +34,16 @@ def stored_hits(folder: RunFolder, purpose: str, top: int | None = None) -> tupl
     results = read_results(folder.manifest, run_draws(folder))
     found = tuple(hit for hit in results.found if hit.record.picture)[:top]
     if not found:
-        how = "start a longer search in another folder (trex find QUERY --set search.steps=... --out NEW)"
-        if not folder.is_finished:
-            how = f"search longer (trex resume {quoted(folder.path)})"
-        raise RunError(f"{folder.path} has no hit {purpose}; {how} or search for something else")
+        raise no_hit(folder, purpose)
     return found
+
+
+def no_hit(folder: RunFolder, purpose: str) -> RunError:
+    """The error of a run without a hit `purpose` ("to explain"): how to find one."""
+    how = "start a longer search in another folder (trex find QUERY --set search.steps=N --out FOLDER)"
+    if not folder.is_finished:
+        how = f"search longer (trex resume {quoted(folder.path)})"
+    return RunError(f"{folder.path} has no hit {purpose}; {how} or search for something else")
 
 
 @dataclass(frozen=True)

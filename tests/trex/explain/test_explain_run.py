@@ -304,7 +304,11 @@ def test_ctrl_c_keeps_what_is_done(searched: Path, tmp_path: Path, monkeypatch: 
 
 def test_a_run_that_found_nothing_is_refused(tmp_path: Path) -> None:
     path = run(tmp_path, ["answer=9", "search.steps=2"]).folder
-    refused(trex("explain", path), "has no hit to explain")
+    for command, purpose in ((("explain", path), "explain"), (("curve", path, "--over", "size"), "change")):
+        refused(
+            trex(*command),
+            f"has no hit to {purpose}; start a longer search in another folder (trex find QUERY",
+        )
 
 
 DAMAGE = {

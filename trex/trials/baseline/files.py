@@ -25,7 +25,7 @@ from trex.trials.baseline.score import SourceResult
 FILE, PICTURES = "baseline.json", "baseline-pictures.json"
 MARKS_FOLDER = "marks"  # the votes of the people who mark its mistakes
 FILES = (FILE, PAGE, PICTURES, MARKS_FOLDER)
-AGAIN = "make it again: trex baseline QUERY"
+AGAIN = "repeat the trex baseline command that wrote it"
 FILE_LIMIT = 1024 * MIB  # a picture takes about 300 bytes
 RATES = ("hits", "mistakes", "mistakes_well_labelled", "hits_inside", "mistakes_inside", "accuracy")
 
