@@ -22,7 +22,9 @@ LONGEST_TOKEN, LONGEST_TEXT, MAX_TOKENS, MAX_ALTERNATIVES = 200, 10_000, 64, 100
 CUT = ("length", "max_tokens", "model_length")  # how a reply ends that was not ended by its model
 # And how one ends that was: OpenAI's word, and those of other servers. Any other reason is a fault.
 WHOLE = ("stop", "eos", "eos_token", "end_turn", "endturn", "stop_sequence", "complete")
-USE_SAMPLES = "set [model] samples, e.g. --set model.samples=20, to estimate probabilities from samples"
+USE_SAMPLES = (
+    "a query can estimate probabilities from samples: [model] samples, e.g. trex find --set model.samples=20"
+)
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]
 LogProb = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]

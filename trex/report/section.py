@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.extensions import ExtensionPoint
+from trex.foundation.words import quoted
 from trex.pages.page import fragment
 from trex.report.context import ReportContext
 
@@ -42,7 +43,7 @@ class Section:
         except Exception as error:  # a section of another distribution may raise anything
             raise InputError(
                 f"section {self.name!r} fails{self._place(error)}: {type(error).__name__}: {error}; the run is kept: "
-                "correct the section, then make the page with `trex report RUN`"
+                f"correct the section, then: trex report {quoted(context.folder.path)}"
             ) from error
 
     def _place(self, error: Exception) -> str:

@@ -164,7 +164,7 @@ def measure_holds(
         held = old or HeldScenes(world.made.renderer, made.model)
         if (held.renderer, held.model) != (world.made.renderer, made.model):
             raise RunError(
-                f"{folder.path / FILE} was made with renderer {held.renderer} and model {held.model}; delete it"
+                f"{folder.path / FILE} was made with renderer {held.renderer} and model {held.model}; {_remedy(folder)}"
             )
         for number, hit in enumerate(missing, start=len(hits) - len(missing)):
             progress("how far it holds", number, len(hits))
@@ -176,9 +176,11 @@ def measure_holds(
 
 def read_held(folder: RunFolder) -> HeldScenes | None:
     """What was measured of a run's scenes, None if nothing was; RunError if the file is damaged."""
-    return CODEC.read(
-        folder.path / FILE, f"delete it, then: trex resume {quoted(folder.path)}", inside=folder.path
-    )
+    return CODEC.read(folder.path / FILE, _remedy(folder), inside=folder.path)
+
+
+def _remedy(folder: RunFolder) -> str:
+    return f"delete it, then: trex resume {quoted(folder.path)}"
 
 
 def holds_of(folder: RunFolder, results: Results, most: int | None = MAX_LARGE) -> Holds:

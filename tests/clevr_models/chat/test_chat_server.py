@@ -263,7 +263,7 @@ BAD: dict[str, tuple[bytes, type[ModelError], str]] = {
     "no message": (edited("choices.0.message", ""), ModelError, "message"),
     "a number as text": (edited("choices.0.message.content", 1), ModelError, "content"),
     "a novel": (edited("choices.0.message.content", "x" * 10_001), ModelError, "content"),
-    "no log probabilities": (edited("choices.0.logprobs", None), NoLogProbsError, "--set model.samples=20"),
+    "no log probabilities": (edited("choices.0.logprobs", None), NoLogProbsError, "trex find --set model.samples=20"),
     "log probabilities left out": (edited("choices.0.logprobs", ""), NoLogProbsError, "no log probabilities"),
     "no tokens": (edited("choices.0.logprobs.content", None), NoLogProbsError, "no log probabilities"),
     "NaN": (edited(f"{PLACE}.logprob", float("nan")), ModelError, "NaN is not a finite number"),
