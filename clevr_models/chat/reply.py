@@ -23,7 +23,7 @@ CUT = ("length", "max_tokens", "model_length")  # how a reply ends that was not 
 # And how one ends that was: OpenAI's word, and those of other servers. Any other reason is a fault.
 WHOLE = ("stop", "eos", "eos_token", "end_turn", "endturn", "stop_sequence", "complete")
 USE_SAMPLES = (
-    "a query can estimate probabilities from samples: [model] samples, e.g. trex find --set model.samples=20"
+    "set [model] samples in a query (trex find --set model.samples=20) to estimate probabilities from samples"
 )
 ROUNDING = 1e-3  # by which a log probability may exceed 0
 Text = Annotated[str, Field(max_length=LONGEST_TOKEN)]

@@ -97,9 +97,12 @@ class DrawnScenes(Closing):
 
     def _drawn(self, wanted: int) -> Scene:
         while self._ahead is not None and wanted in self._awaited:
-            index, scene = next(self._ahead)
-            self._awaited.remove(index)
-            self._early[index] = scene
+            found = next(self._ahead, None)
+            if found is None:  # it has ended with an error before
+                self.close()
+            else:
+                self._awaited.remove(found[0])
+                self._early[found[0]] = found[1]
         early = self._early.pop(wanted, None)
         return self._draw(wanted) if early is None else early
 

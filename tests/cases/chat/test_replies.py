@@ -275,5 +275,7 @@ def test_a_sure_model_that_does_sample_is_told_apart_from_a_server_that_does_not
 
     with shaped_server(lambda r: shape(r) if "seed" in r else reply("2", None)) as server:
         assert server.shares(20)["2"] > 0.9
-        with pytest.raises(NoLogProbsError, match=r"set \[model\] samples, e\.g\. --set model\.samples=20"):
+        with pytest.raises(
+            NoLogProbsError, match=r"set \[model\] samples in a query \(trex find --set model\.samples=20\)"
+        ):
             server.model().bind(CUBES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import stats
 from tests.worlds.banks import Telling, small_bank
 from trex.bank.bank import Bank, bank_of
 from trex.bank.drawn import member
+from trex.foundation.errors import RunError
 from trex.inference.rng import BANK_STREAM, PRIOR_STREAM, stream
 from trex.inference.statistics.importance import prior_draw
 from trex.query.schema import RenderSection
@@ -116,3 +117,21 @@ def test_crowded_members_are_drawn_by_other_processes_and_kept_in_whatever_order
     with crowded(tmp_path) as bank:
         monkeypatch.setattr(ScenePrior, "sample", lambda *_: pytest.fail("it was drawn again"))
         assert bank.scenes(range(N_CROWDED)) == own
+
+
+@pytest.mark.process
+def test_members_are_drawn_here_after_an_error_of_the_other_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted bug: after one scene that could not be drawn every further one was a StopIteration."""
+
+    def broken(draw: object, indices: Sequence[int], processes: int) -> Iterator[tuple[int, Scene]]:
+        yield from ()
+        raise RunError("a scene cannot be drawn")
+
+    monkeypatch.setattr("trex.bank.drawn.drawn_ahead", broken)
+    with crowded(tmp_path) as bank:
+        bank.draw_ahead(range(N_CROWDED))
+        with pytest.raises(RunError, match="cannot be drawn"):
+            bank.scenes([1])
+        assert bank.scenes([1, 0]) == [member(CROWDED, 0, 1), member(CROWDED, 0, 0)]
