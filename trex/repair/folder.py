@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -17,7 +18,8 @@ from pydantic import BaseModel, JsonValue
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.files import Closing, holds_only, make_folder, refuse_links, write_atomic
 from trex.foundation.locked_folder import LOCK, closed_on_error, lock_folder
-from trex.foundation.words import quoted
+from trex.foundation.words import differing_keys, quoted
+from trex.query.toml_file import parse_table
 from trex.repair.files import (
     Done,
     Fields,
@@ -29,7 +31,14 @@ from trex.repair.files import (
     write_json,
     write_record,
 )
-from trex.repair.settings import DecoderQuery, RepairQuery, SceneQuery, repair_query, repair_table
+from trex.repair.settings import (
+    DecoderQuery,
+    RepairQuery,
+    SceneQuery,
+    by_key,
+    repair_query,
+    repair_table,
+)
 from trex.runs.folder import RunInUse
 
 FORMAT = 1
@@ -162,10 +171,13 @@ def begin(text: str, sources: Sources) -> dict[str, bytes]:
     return {QUERY: text.encode(), MANIFEST: record_bytes(sources)}
 
 
-def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[New]:
+def create(
+    path: Path, text: str, query: New, sources: Sources, overrides: Sequence[str] = ()
+) -> RepairFolder[New]:
     """Begin a repair, or open the one that is there: its later steps then follow the new query.
 
-    InputError if the folder holds anything else, or a repair of other models or data.
+    InputError if the folder holds anything else, or a repair of other models or data, or one of which further settings
+    than those of `overrides` would change: someone has edited them.
     """
     if (path / MANIFEST).exists():
         known = _sources(path)
@@ -174,6 +186,7 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
                 f"{path} holds a repair of other models or data ({known.generator}, {known.model}); "
                 "choose another folder with --out"
             )
+        _refuse_edited(path, text, overrides)
     elif path.exists() and not (path.is_dir() and _begun_only(path, text)):
         raise InputError(f"{path} exists and holds no repair; choose another folder with --out")
     make_folder(path)
@@ -182,6 +195,21 @@ def create(path: Path, text: str, query: New, sources: Sources) -> RepairFolder[
         for name, data in begin(text, sources).items():
             write_atomic(path / name, data)
     return RepairFolder(path, query, sources, lock)
+
+
+def _refuse_edited(path: Path, text: str, overrides: Sequence[str]) -> None:
+    file, given = path / QUERY, {override.partition("=")[0].strip() for override in overrides}
+    if not file.exists() or file.read_bytes() == text.encode():
+        return
+    before, now = (
+        {key: value for key, value in by_key(repair_query(table, str(file))).items() if key not in given}
+        for table in (repair_table(file), parse_table(text, str(file)))
+    )
+    if keys := differing_keys(before, now):
+        raise InputError(
+            f"{file} has other settings than this command gives, in {keys}; go on with those of the file: "
+            f"trex repair identify {quoted(file)} --out {quoted(path)}; or delete it to take the command's"
+        )
 
 
 def open_repair(path: Path) -> RepairFolder[DecoderQuery | SceneQuery]:

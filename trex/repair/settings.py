@@ -341,6 +341,11 @@ def repair_path(given: str) -> Path:
     return path
 
 
+def by_key(query: RepairQuery) -> Table:
+    """The settings of a repair by their keys, such as "correct.epochs"."""
+    return _dotted(query.model_dump(mode="json"))
+
+
 def chosen_table(path: Path, overrides: Sequence[str]) -> tuple[str, Table]:
     """The TOML text of a repair with overrides, and its table; without overrides the text as it was given."""
     table = overridden(repair_table(path), overrides)

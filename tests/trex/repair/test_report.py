@@ -9,9 +9,10 @@ import pytest
 
 from tests.running.command_line import trex
 from tests.trex.repair.test_correct import corrected, labelled_folder, without_planted_training
-from tests.worlds.repair_toy import toy, toy_folder
-from trex.foundation.errors import RunError
+from tests.worlds.repair_toy import TOML, toy, toy_folder, toy_query
+from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
+from trex.repair.folder import create
 from trex.repair.report import DOCUMENT, PAGE, write_report
 from trex.repair.steps import identify
 
@@ -75,3 +76,21 @@ def test_bad_input_is_named_before_anything_is_written(
     result = trex("repair", *words.split())
     assert result.exit_code == 2 and text in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_were_edited_by_hand_are_not_replaced(tmp_path: Path) -> None:
+    """Planted bug: the command that goes on with a stopped step wrote the file anew, and the edits were lost."""
+    loaded, path = toy(), tmp_path / "repair"
+    toy_folder(path, loaded).close()
+    edited = TOML.replace("batch = 32", "batch = 33")
+    (path / "repair.toml").write_text(edited)
+    with pytest.raises(
+        InputError, match=r"other settings than this command gives, in correct\.batch; go on with"
+    ):
+        toy_folder(path, loaded)
+    assert (path / "repair.toml").read_text() == edited
+    create(path, edited, toy_query(), loaded.sources).close()  # the command that is advised
+    create(
+        path, TOML, toy_query(), loaded.sources, ["correct.batch=9"]
+    ).close()  # a setting that is meant to change
+    assert (path / "repair.toml").read_text() == TOML

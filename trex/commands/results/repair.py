@@ -220,7 +220,7 @@ def begun(repair: Repair, query: str, overrides: Sequence[str]) -> Repair:
     wanted = repair_query(table, str(path))
     with repair.shown(repair.path) as progress:
         sources, opened = domain_of(wanted).prepare(wanted, repair.path, repair.data, repair.processes)
-        with create(repair.path, text, wanted, sources) as folder, opened() as loaded:
+        with create(repair.path, text, wanted, sources, overrides) as folder, opened() as loaded:
             identify(folder, loaded, progress)
     return repair
 
