@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.labelling import QUERY, WithForms, items_of, shown_of
-from tests.worlds.repair_toy import label_by_files, toy, toy_folder, toy_query
+from tests.serving.labelling import WithForms, items_of, shown_of
+from tests.worlds.repair_toy import label_by_files, toy
 from trex.labelling.pages import export_page
 from trex.labelling.poll import order_of
 from trex.labelling.survey import Shown, class_choices
 from trex.repair.decoders.label import VoteResult
+from trex.repair.folder import open_repair
 from trex.repair.votes_file import parse_votes
 
 STUBS = """
@@ -90,7 +91,7 @@ def test_an_exported_page_has_the_order_of_the_served_one_and_csv_that_is_accept
     assert quoted.table[0, 0] == 0
     path = tmp_path / "votes-Ada.csv"
     path.write_text(found["csv"])
-    with toy_folder(folder, loaded, toy_query(**QUERY)) as opened:
+    with open_repair(folder) as opened:
         label_by_files(opened, loaded, [path], ())
         result = opened.found("label", VoteResult)
     assert result.who == "one annotator" and len(result.scenarios) == 1
