@@ -1,10 +1,12 @@
-"""The scenes of a bank follow from the bank's own seed, at every look and in every search that uses it."""
+"""Scenes follow from the seed of the search or of its bank alone, at every look, whatever processes draw them."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.running.looks import SMALL, TINY, use_ladder
@@ -12,18 +14,24 @@ from tests.running.runs import BANK, run
 from trex.bank.bank import bank_of
 from trex.finding.conclude import Outcome
 from trex.inference.statistics.importance import prior_draw
+from trex.render.ahead import LEAST_CROWDED
 from trex.render.fake import FakeRenderer
 from trex.render.picture import Picture
 from trex.runs.draw_log import read_draws
 from trex.runs.record import BANK as BANK_PHASE
 from trex.runs.record import CALIBRATION, PRIOR
+from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
+from trex.scenes.vocabulary import CLEVR
+from trex.search import engine
+from trex.search.engine import Independent, ahead
 from trex.worlds.latents import Latent, identity
 from trex.worlds.registry import make_plan
 
 # Two looks are tried, and the second one scores the bank again: scenes are drawn at four places.
 LED = [*BANK, "search.inner=2", "search.steps=0", "render.fresh=0", "search.further=0"]
 SEED, BANK_SEED = 5, 8
+CROWDED = ScenePrior(CLEVR, (9, 9))
 
 
 @pytest.fixture
@@ -111,3 +119,42 @@ def test_prior_draws_without_a_bank_follow_from_the_seed_of_the_search(
     plain = ["search.bank=0", "search.kernel=block"]
     outcome, other = led(tmp_path, 1, BANK_SEED, *plain), led(tmp_path, 2, BANK_SEED, *plain)
     assert not set(scenes(outcome, PRIOR).values()) & set(scenes(other, PRIOR).values())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("is_banked", [False, True], ids=["of the search", "of the bank"])
+def test_crowded_scenes_are_drawn_by_other_processes(
+    is_banked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what, indices = Independent("prior", seed=5, is_banked=is_banked), range(3, 3 + LEAST_CROWDED)
+    own = list(what.points(indices, CROWDED, 1))
+
+    def not_here(*_: object) -> None:
+        raise AssertionError("this process draws it itself")
+
+    monkeypatch.setattr(engine, "prior_draw", not_here)
+    assert list(what.points(indices, CROWDED, 2)) == own
+    assert len({scene for scene, _ in own}) == LEAST_CROWDED
+    monkeypatch.undo()
+    assert is_banked or own[0] == prior_draw(5, 3, CROWDED)
+
+
+def test_given_latents_are_taken_whatever_the_processes() -> None:
+    zs = {index: CROWDED.sample(np.random.default_rng(index)) for index in (4, 5)}
+    assert [z for z, _ in Independent("noise", zs=zs).points(range(4, 6), CROWDED, 2)] == list(zs.values())
+
+
+def test_a_batch_that_is_worked_out_ahead_is_waited_for_when_the_search_has_enough() -> None:
+    """Planted bug: what it draws from was closed while a thread drew from it, a ValueError."""
+    begun, ended = list[int](), list[int]()
+
+    def slow(batch: Sequence[int]) -> int:
+        begun.append(batch[0])
+        time.sleep(0.2)
+        ended.append(batch[0])
+        return batch[0]
+
+    each = ahead(slow, [range(k, k + 1) for k in range(5)])
+    assert next(each) == 0
+    each.close()
+    assert begun == ended
