@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from benchmarks.planted.answerer import Answerer
 from benchmarks.planted.world import CHUNK, OF_OBJECT, OF_QUESTION, OF_SCENE, Known, Stream, Table, known_of
 from trex.clevr_models.interface.question import Question
 from trex.render.fake import FakeRenderer
+from trex.render.picture import Picture
 from trex.scenes.conditions import Condition
 from trex.scenes.graph import Facts, facts_of
 from trex.scenes.questions.english import parse, phrase
@@ -35,10 +36,15 @@ class Shown:
 
     _facts: Facts
 
-    @cached_property
+    @property
     def pixels(self) -> NDArray[np.uint8]:
         """(80, 120, 3), row 0 at the top."""
-        return stamped(FakeRenderer().picture_of(self._facts.scene).pixels, self._facts.scene)
+        return self._picture.pixels
+
+    @cached_property
+    def _picture(self) -> Picture:
+        drawn = FakeRenderer().picture_of(self._facts.scene)
+        return replace(drawn, pixels=stamped(drawn.pixels, self._facts.scene))
 
 
 class Referee:
@@ -89,11 +95,11 @@ class Referee:
             self._words[question] = phrase(question, CLEVR) if self._answerer.target.wording else ""
         return self._answered(picture._facts, question, self._words[question])
 
-    def shown(self, scene: Scene) -> NDArray[np.uint8]:
-        """Pixels of a scene for an entrant that has a renderer in between; counts one render."""
-        picture = self.render(scene)
-        self._stamps[_stamp(scene)] = picture._facts
-        return picture.pixels
+    def shown(self, scene: Scene) -> Picture:
+        """The picture of a scene for an entrant that has a renderer in between; counts one render."""
+        shown = self.render(scene)
+        self._stamps[_stamp(scene)] = shown._facts
+        return shown._picture
 
     def answers_to(self, pixels: NDArray[np.uint8], question: Question) -> str:
         """What the target answers about pixels that `shown` gave; "" about others."""

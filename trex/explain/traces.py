@@ -112,8 +112,12 @@ def wrong_others(manifest: Manifest, results: Results) -> tuple[list[tuple[int, 
     Some MOST of them: each is taken by a permanent random number of its own (Poisson sampling), so that inclusion
     probabilities are those of the counted sample times the share that is taken.
     """
-    draws, selection = results.sample.counted
-    places = [k for k, draw in enumerate(draws) if _is_wrong_other(manifest, draw)]
+    (draws, selection), target = results.sample.counted, manifest.target
+    places = [
+        k
+        for k, draw in enumerate(draws)
+        if not target.is_hit(draw.state.log_probs) and _is_wrong(manifest, draw)
+    ]
     share = min(1.0, MOST / len(places)) if places else 1.0
     own = [_stream(manifest, TAKEN, draws[k].z).random() for k in places]
     taken = [(k, draws[k]) for k, number in zip(places, own, strict=True) if number < share]
@@ -170,10 +174,6 @@ def unexplained(manifest: Manifest, results: Results, traces: Traces) -> set[str
     draws, _ = results.sample.counted
     wrong = {_id(draw.z) for draw in draws if _is_wrong(manifest, draw)}
     return {scene for scene in wrong if not traces.explained(scene)}
-
-
-def _is_wrong_other(manifest: Manifest, draw: Draw[Latent]) -> bool:
-    return not manifest.target.is_hit(draw.state.log_probs) and _is_wrong(manifest, draw)
 
 
 def _is_wrong(manifest: Manifest, draw: Draw[Latent]) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trex.foundation.extensions import import_extra
 from trex.foundation.json_fields import Json
+from trex.inference.targets import GaussianTarget
 from trex.runs.manifest import Manifest
 from trex.runs.record import BANK, CALIBRATION, FRESH, LIKELY, NOISE, Record
 
@@ -39,17 +40,18 @@ def draws_frame(manifest: Manifest, records: Sequence[Record]) -> pandas.DataFra
     """
     library = import_extra("pandas", "arviz", "a table of the draws needs pandas")
 
-    names = [*STEP, *ANSWER, *WEIGHT, *(f"p({label})" for label in manifest.facts.labels)]
-    rows = [_row(manifest, record) for record in records if record.phase not in REPEATED]
+    labels, target = manifest.facts.labels, manifest.target
+    names = [*STEP, *ANSWER, *WEIGHT, *(f"p({label})" for label in labels)]
+    rows = [_row(labels, target, record) for record in records if record.phase not in REPEATED]
     table: pandas.DataFrame = library.DataFrame(rows, columns=names)
     return table
 
 
-def _row(manifest: Manifest, record: Record) -> Json:
+def _row(labels: Sequence[str], target: GaussianTarget, record: Record) -> Json:
     row: Json = {name: getattr(record, name) for name in (*STEP, *WEIGHT)}
     if not record.is_rendered:
         return row | dict(zip(ANSWER, (False, float("nan"), ""), strict=True))
-    target, labels, log_probs = manifest.target, manifest.facts.labels, np.array(record.log_probs)
+    log_probs = np.array(record.log_probs)
     answer = (target.is_hit(log_probs), target.confidence(log_probs), labels[int(log_probs.argmax())])
     row |= dict(zip(ANSWER, answer, strict=True))
     return row | {f"p({label})": p for label, p in zip(labels, record.probs, strict=True)}

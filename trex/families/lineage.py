@@ -27,7 +27,7 @@ from trex.foundation.words import counted
 from trex.inference.statistics.how_often import rate_of, rate_of_seen
 from trex.inference.statistics.proportion import Proportion
 from trex.inference.statistics.two_phase import Selection
-from trex.scenes.distinct import in_common
+from trex.scenes.distinct import sharing_half
 from trex.worlds.description import Noun
 from trex.worlds.latents import SCENES, VECTORS, Latent, form_of, identity
 
@@ -80,12 +80,10 @@ def distinct_words(noun: Noun, n: int, families: Families) -> str:
 
 def clusters_of(zs: Sequence[Latent], origins: Sequence[Hashable]) -> tuple[int, ...]:
     """The cluster of each hit, numbered from 1; `origins` is the prior draw that each descends from."""
-    pairs = combinations(range(len(zs)), 2)
-    return _numbered(
-        _components(
-            len(zs), [(i, j) for i, j in pairs if origins[i] == origins[j] or _are_alike(zs[i], zs[j], ALIKE)]
-        )
-    )
+    first: dict[Hashable, int] = {}
+    related = [(first.setdefault(origin, k), k) for k, origin in enumerate(origins)]
+    alike = sharing_half(zs) if zs and form_of(zs[0]) is SCENES else _neighbors(zs, origins)
+    return _numbered(_components(len(zs), [*related, *alike]))
 
 
 def group(
@@ -149,23 +147,19 @@ def with_rates(
 
 def _of_vectors(zs: Sequence[Latent], origins: Sequence[Hashable], noun: Noun) -> list[Family]:
     """A family for each set of neighbors (single linkage)."""
-    near = [
-        (i, j)
-        for i, j in combinations(range(len(zs)), 2)
-        if _are_alike(zs[i], zs[j], NEAR if origins[i] == origins[j] else ALIKE)
-    ]
     places: dict[int, list[int]] = {}
-    for place, first in enumerate(_components(len(zs), near)):
+    for place, first in enumerate(_components(len(zs), _neighbors(zs, origins))):
         places.setdefault(first, []).append(place)
     return [Family(Pattern(), SOUGHT, members=tuple(each), noun=noun) for each in places.values()]
 
 
-def _are_alike(item: Latent, other: Latent, apart: float) -> bool:
-    """Whether scenes share half of their objects, or vectors are at most `apart` from each other."""
-    if form_of(item) is SCENES:
-        most = max(len(item.objects), len(other.objects))
-        return in_common(item, other) >= max(1, most / 2)
-    return float(np.linalg.norm(item - other)) <= apart
+def _neighbors(zs: Sequence[Latent], origins: Sequence[Hashable]) -> Pairs:
+    """The pairs of vectors that are alike, or that are of one origin and at most NEAR from each other."""
+    return [
+        (i, j)
+        for i, j in combinations(range(len(zs)), 2)
+        if float(np.linalg.norm(zs[i] - zs[j])) <= (NEAR if origins[i] == origins[j] else ALIKE)
+    ]
 
 
 def _components(n: int, edges: Pairs) -> list[int]:

@@ -256,7 +256,8 @@ def _targets(first: ComparedRun, other: ComparedRun) -> str:
 
 
 def _hits(run: ComparedRun, draws: Sequence[Draw[Latent]]) -> list[bool]:
-    return [run.manifest.target.is_hit(draw.state.log_probs) for draw in draws]
+    target = run.manifest.target
+    return [target.is_hit(draw.state.log_probs) for draw in draws]
 
 
 def _answer(run: ComparedRun, draw: Draw[Latent]) -> str:

@@ -196,10 +196,9 @@ def _families(
         alone = group(zs, sources, origins, world.noun, ())
         by_value = families_by_value(manifest, scenes, alone.clusters, origins, sample, found.lost)
         return with_families(alone, by_value)
-    prior, selection = sample.counted
+    (prior, selection), target = sample.counted, manifest.target
     draws = [
-        (draw.z, manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost)
-        for draw in prior
+        (draw.z, target.is_hit(draw.state.log_probs) and identity(draw.z) not in found.lost) for draw in prior
     ]
     return with_rates(
         group(zs, sources, origins, world.noun, None if world.form is VECTORS else known),

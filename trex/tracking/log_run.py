@@ -86,6 +86,7 @@ def _figures(results: Results) -> dict[str, float]:
 
 def _series(manifest: Manifest, results: Results) -> list[tuple[int, dict[str, float]]]:
     steps: dict[int, dict[str, float]] = defaultdict(dict)
+    target = manifest.target
     for draw in results.chains:
-        steps[draw.index][f"confidence.chain_{draw.chain}"] = manifest.target.confidence(draw.state.log_probs)
+        steps[draw.index][f"confidence.chain_{draw.chain}"] = target.confidence(draw.state.log_probs)
     return sorted(steps.items())

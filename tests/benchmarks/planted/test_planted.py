@@ -72,7 +72,7 @@ def test_scenes_that_look_alike_are_told_apart(cache: Path) -> None:
     """Planted bug: pictures were recognized by their pixels, which another noise seed may not change."""
     referee = Referee(Answerer(TARGET), 50, Stream(cache, "measure", 0))
     (known,) = referee.draw(1)
-    pictures = {referee.shown(with_seed(known.scene, "test", k)).tobytes() for k in range(50)}
+    pictures = {referee.shown(with_seed(known.scene, "test", k)).pixels.tobytes() for k in range(50)}
     assert len(pictures) == 50
 
 

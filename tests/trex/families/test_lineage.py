@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from trex.families.family import Family
 from trex.families.lineage import NO_FAMILY, Families, distinct_words, group
 from trex.families.pattern import Pattern
 from trex.families.symptom import RESPONSIBLE
+from trex.scenes.distinct import in_common, sharing_half
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
 from trex.scenes.vocabulary import CLEVR
@@ -85,6 +87,19 @@ def test_independent_scenes_are_not_joined() -> None:
     assert grouped([member(scene, k, k) for k, scene in enumerate(scenes)]).cluster_count == 60
     planted_bug = grouped([member(scene, k, 0) for k, scene in enumerate(scenes)])  # as if of one chain
     assert planted_bug.cluster_count == 1
+
+
+def test_pairs_that_share_half_are_those_of_every_two_scenes_compared() -> None:
+    """Also where scenes repeat a kind of object, and have unequal numbers of them or none."""
+    rng, objects = np.random.default_rng(SEED), [item for scene in drawn(2) for item in scene.objects]
+    scenes = [
+        replace(drawn(1)[0], objects=tuple(objects[k] for k in rng.integers(6, size=size)))
+        for size in rng.integers(0, 7, size=60)
+    ]
+    shared = {(i, j): in_common(scenes[i], scenes[j]) for i, j in combinations(range(60), 2)}
+    most = {(i, j): max(len(scenes[i].objects), len(scenes[j].objects)) for i, j in shared}
+    half = [pair for pair, n in shared.items() if n >= max(1, most[pair] / 2)]
+    assert sharing_half(scenes) == half and 100 < len(half) < 1600
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -57,12 +57,12 @@ def spread_remarks(manifest: Manifest, sample: PriorSample) -> tuple[str, ...]:
 
     The upper end is that of the same hits if none of the further scenes hits, which is the best that they can show.
     """
-    query, selection = manifest.query, sample.selection
+    query, target, selection = manifest.query, manifest.target, sample.selection
     m = min(ON_CPU, query.search.bank or 0)
     if manifest.facts.spread != 0 or not ladder(query.render) or not m:
         return ()
     seconds = spread_s(query, m)
-    hits = np.array([float(manifest.target.is_hit(draw.state.log_probs)) for draw in sample.draws])
+    hits = np.array([float(target.is_hit(draw.state.log_probs)) for draw in sample.draws])
     wider = with_spread(selection, (), spread_share(m, selection.n))
     now, then = (estimate(each, hits, sample.how_often.level).interval.high for each in (selection, wider))
     if seconds is None or then > now / 2:

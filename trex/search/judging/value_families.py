@@ -50,9 +50,8 @@ def families_by_value(
     def table(zs: Sequence[Latent]) -> Bools:
         return condition_table(specs, conditions, [np.asarray(z) for z in zs])
 
-    fails = [
-        manifest.target.is_hit(draw.state.log_probs) and identity(draw.z) not in lost for draw in sample.draws
-    ]
+    target = manifest.target
+    fails = [target.is_hit(draw.state.log_probs) and identity(draw.z) not in lost for draw in sample.draws]
     place: dict[Hashable, int] = {(PRIOR, draw.index): k for k, draw in enumerate(sample.draws)}
     prior = PriorDraws(table([draw.z for draw in sample.draws]), np.array(fails, dtype=np.bool_))
     found = FoundDraws(
