@@ -84,6 +84,6 @@ def showing(model: Misreader, cache: Path) -> Iterator[list[int]]:
 
     with (
         patch.object(FakeRenderer, "render", shown),
-        patch.dict(environ, TREX_CACHE_DIR=str(cache)),
+        patch.dict(environ, TREX_BANK=str(cache)),
     ):
         yield count

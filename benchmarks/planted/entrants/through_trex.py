@@ -49,6 +49,6 @@ def rendering(referee: Referee, folder: Path) -> Iterator[None]:
 
     with (
         patch.object(FakeRenderer, "render", render),
-        patch.dict(environ, TREX_CACHE_DIR=str(folder)),
+        patch.dict(environ, TREX_BANK=str(folder)),
     ):
         yield

@@ -21,6 +21,7 @@ from benchmarks.planted.entrants.arms import arms_of
 from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.looking import labelled
 from benchmarks.planted.entrants.slices import slices
+from benchmarks.planted.entrants.through_trex import rendering
 from benchmarks.planted.faults import Fault, Outside, Target
 from benchmarks.planted.page import PAGE, RECORDS, chart, planted, written
 from benchmarks.planted.referee import BudgetSpentError, Referee
@@ -30,6 +31,7 @@ from benchmarks.planted.targets import measured
 from benchmarks.planted.trained import network
 from benchmarks.planted.world import CHUNK, Pool, Stream
 from tests.serving.documents import ROOT
+from trex.bank.disk import bank_root
 from trex.scenes.misreading import counting
 from trex.scenes.noise import with_seed
 from trex.scenes.properties import RGB
@@ -275,6 +277,15 @@ def test_a_run_resumes_after_a_kill_and_repeats_byte_for_byte(cache: Path, tmp_p
     assert row["found"] == 1 and row["renders"] == 3
     shown = table(tmp_path / "whole")
     assert "| told | 10 | 2 | 1 of 1 (0% to 100%) |" in shown and "| 1.00 |" in shown
+
+
+def test_an_entrant_finds_no_pictures_of_an_earlier_run(cache: Path, tmp_path: Path) -> None:
+    """Planted bug: banks lay in the user's cache, and a second run took pictures from there for nothing."""
+    referee = Referee(Answerer(TARGET), 1, Stream(cache, "draw", 0))
+    outside = bank_root()
+    with rendering(referee, tmp_path):
+        assert bank_root().is_relative_to(tmp_path)
+    assert bank_root() == outside
 
 
 @pytest.mark.usefixtures("entered")
