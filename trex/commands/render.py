@@ -60,14 +60,14 @@ def scenes(
         session.options.refuse(["processes"], "a .blend file is written by one process; drop it")
     vocabulary = everything(introduce)
     drawn = partial(drawn_scenes, prior, seed, object_range(objects), processes)
-    named = drawn() if file is None else read_any(file, vocabulary)
-    if not named:
+    names, found = drawn() if file is None else read_any(file, vocabulary)
+    if not names:
         raise InputError(f"{file} holds no scene")
     if is_blend:
-        done = blend_files(named, out, preset, device, vocabulary)
+        done = blend_files(names, found, out, preset, device, vocabulary)
     else:
-        done = render_files(named, out, preset, device, processes, vocabulary)
-    paths = _paths(session, done, len(named), "scenes written" if is_blend else "scenes rendered")
+        done = render_files(names, found, out, preset, device, processes, vocabulary)
+    paths = _paths(session, done, len(names), "scenes written" if is_blend else "scenes rendered")
     return Printed({"blend_files" if is_blend else "pictures": paths}, "\n".join(paths))
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +29,18 @@ from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene, scene_from_dict, scene_to_dict
 from trex.scenes.vocabulary import CLEVR, Vocabulary
 
-MAX_SCENES = 100_000  # per command; all of them are drawn before rendering
+MAX_SCENES = 100_000  # per command
 BATCH = 8
 LONGEST_NAME = 240  # bytes: a file's name has at most 255, endings included
 
 
 def drawn_scenes(
     n: int, seed: int, objects: tuple[int, int], processes: int | None
-) -> list[tuple[str, Scene]]:
-    """Scenes of the prior as (name, scene), many by so many processes; InputError if so many cannot be drawn."""
+) -> tuple[list[str], Iterator[Scene]]:
+    """The names of scenes of the prior, and these, drawn as they are taken, many by so many processes.
+
+    InputError if so many cannot be drawn.
+    """
     if n < 1:
         raise InputError("nothing to render; give a scenes file, or --prior N for N scenes of the prior")
     if n > MAX_SCENES or not 0 <= seed < 1 << 63:
@@ -47,7 +51,7 @@ def drawn_scenes(
     prior = ScenePrior(n_objects=objects)
     most = default_processes() if processes is None else processes
     drawn = drawn_ahead(partial(_drawn, prior, seed), range(n), drawers(prior, n, most))
-    return [(f"scene_{index:06d}", scene) for index, scene in drawn]
+    return [f"scene_{index:06d}" for index in range(n)], (scene for _, scene in drawn)
 
 
 def _drawn(prior: ScenePrior, seed: int, index: int) -> Scene:
@@ -75,14 +79,15 @@ def with_shapes(names: Iterable[str]) -> Vocabulary:
     return vocabulary
 
 
-def read_any(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
-    """The scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our lossless form, by name.
+def read_any(path: Path, vocabulary: Vocabulary) -> tuple[list[str], list[Scene]]:
+    """Names and scenes of a CLEVR scenes file, of one CLEVR scene, or of one scene in our lossless form.
 
     InputError unless each name can be that of a file, and each scene's files can have a name of their own.
     """
     named = _read(path, vocabulary)
-    _check_names([name for name, _ in named], path)
-    return named
+    names = [name for name, _ in named]
+    _check_names(names, path)
+    return names, [scene for _, scene in named]
 
 
 def _read(path: Path, vocabulary: Vocabulary) -> list[tuple[str, Scene]]:
@@ -121,13 +126,13 @@ def _check_names(names: Sequence[str], path: Path) -> None:
 
 
 def blend_files(
-    named: Sequence[tuple[str, Scene]], out: Path, preset: str, device: str, vocabulary: Vocabulary
+    names: Sequence[str], scenes: Iterable[Scene], out: Path, preset: str, device: str, vocabulary: Vocabulary
 ) -> Iterator[Path]:
     """Write NAME.blend and NAME.json for each scene, with the preset's settings; yield the path of each .blend file."""
     renderer = BlenderRenderer(preset, device, vocabulary, processes=1)
-    _make_folder(out, named)
+    _make_folder(out, names)
     with renderer:
-        for name, scene in named:
+        for name, scene in zip(names, scenes, strict=True):
             data = renderer.blend_file(scene)
             with _writing(out):
                 _write_scene(out, name, scene)
@@ -136,7 +141,8 @@ def blend_files(
 
 
 def render_files(
-    named: Sequence[tuple[str, Scene]],
+    names: Sequence[str],
+    scenes: Iterable[Scene],
     out: Path,
     preset: str,
     device: str,
@@ -146,12 +152,13 @@ def render_files(
     """Write NAME.png, NAME.mask.png and NAME.json for each scene; yield the path of each picture."""
     count = default_processes() if processes is None else processes
     renderer = BlenderRenderer(preset, device, vocabulary, count)
-    _make_folder(out, named)
+    _make_folder(out, names)
+    there = iter(scenes)
     with renderer:
-        for first in range(0, len(named), BATCH):
-            part = named[first : first + BATCH]
-            pictures = renderer.render([scene for _, scene in part])
-            for (name, scene), picture in zip(part, pictures, strict=True):
+        for first in range(0, len(names), BATCH):
+            part = list(islice(there, BATCH))
+            pictures = renderer.render(part)
+            for name, scene, picture in zip(names[first : first + BATCH], part, pictures, strict=True):
                 yield _write(out, name, scene, picture)
 
 
@@ -167,13 +174,13 @@ def _write_scene(out: Path, name: str, scene: Scene) -> None:
     (out / f"{name}.json").write_text(json.dumps(scene_to_dict(scene)) + "\n", encoding="utf-8")
 
 
-def _make_folder(out: Path, named: Sequence[tuple[str, Scene]]) -> None:
+def _make_folder(out: Path, names: Sequence[str]) -> None:
     """Make the folder before the first render; InputError if nothing, or only over files of others, can be written."""
     with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    for name, _ in named:
+    for name in names:
         places = [out / f"{name}{ending}" for ending in (".json", ".png", ".mask.png", ".blend")]
         there = next((place for place in places if place.exists()), None)
         if there is not None and not _is_scene(places[0]):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.running.command_line import refused, trex, trex_done
 from trex.datasets import render_files
-from trex.datasets.render_files import drawn_scenes
+from trex.datasets.render_files import BATCH, drawn_scenes
 from trex.query.shape_cards import SHIPPED
 from trex.render.ahead import LEAST_CROWDED
 from trex.render.checks import check_scenes
@@ -19,7 +19,7 @@ from trex.render.picture import Picture
 from trex.scenes.clevr_format.scene_json import to_clevr
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Nuisances, Scene, SceneObject, scene_to_dict
-from trex.scenes.vocabulary import Vocabulary
+from trex.scenes.vocabulary import CLEVR, Vocabulary
 
 
 class NoBlender:
@@ -151,6 +151,15 @@ def test_files_of_others_are_not_replaced_and_its_own_are(
 def test_scenes_of_the_prior_do_not_depend_on_the_processes_that_draw_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    own = drawn_scenes(LEAST_CROWDED, 3, (9, 9), 1)
+    own = list(drawn_scenes(LEAST_CROWDED, 3, (9, 9), 1)[1])
     monkeypatch.setattr(ScenePrior, "sample", lambda *_: pytest.fail("this process draws it itself"))
-    assert drawn_scenes(LEAST_CROWDED, 3, (9, 9), 2) == own
+    assert list(drawn_scenes(LEAST_CROWDED, 3, (9, 9), 2)[1]) == own
+
+
+def test_pictures_are_written_while_scenes_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Planted bug: all scenes were drawn before the first was rendered."""
+    monkeypatch.setattr(render_files, "BlenderRenderer", NoBlender)
+    names, scenes = drawn_scenes(3 * BATCH, 3, (3, 3), 1)
+    done = render_files.render_files(names, scenes, tmp_path, "draft", "cpu", 1, CLEVR)
+    assert next(done) == tmp_path / "scene_000000.png"
+    assert len(list(scenes)) == 2 * BATCH

@@ -73,5 +73,5 @@ def _scenes(
     if isinstance(scenes, str | PathLike):
         from trex.datasets.render_files import read_any
 
-        return tuple(scene for _, scene in read_any(path_of(scenes, "a scenes file"), vocabulary))
+        return tuple(read_any(path_of(scenes, "a scenes file"), vocabulary)[1])
     return tuple(scenes)
