@@ -102,14 +102,17 @@ class RepairFolder(Closing, Generic[Q]):
         """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
         place = self.path / step
         if self._done(step) is None:
-            is_old = (place / DONE).exists()
-            changed = "has other settings, or other steps before it, than when it was carried out"
-            why = changed if is_old else "is not finished"
-            raise RunError(f"step {step!r} of {self.path} {why}; run: {self._command(step)}")
+            raise RunError(f"step {step!r} of {self.path} {self.lacks(step)}; run: {self._command(step)}")
         for name, known in read_record(Done, place / DONE).files.items():
             if file_sha256(place / name) != known:
                 raise RunError(f"{place / name} was changed or cut; {self._again(step)}")
         return place
+
+    def lacks(self, step: Step) -> str:
+        """Why a step is not done: "is not finished"."""
+        if (self.path / step / DONE).exists():
+            return "has other settings, or other steps before it, than when it was carried out"
+        return "is not finished"
 
     def is_done(self, step: Step) -> bool:
         """Whether a step and all before it are finished with the present settings."""

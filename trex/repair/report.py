@@ -125,7 +125,9 @@ def write_report(folder: Folder) -> dict[str, object]:
         halved = correct.halved() if correct is not None else []
         document |= {"halved": halved, "proof": results.proof.document}
     write_json(folder.path / DOCUMENT, document)
-    missing = [COMMANDS.get(step, step) for step in domain.records if step not in results.found]
+    missing: dict[str, str] = {}  # of two steps of one command, the first
+    for step in (step for step in domain.records if step not in results.found):
+        missing.setdefault(COMMANDS.get(step, step), folder.lacks(step))
     claims = correct.claims() if correct is not None else []
     values: dict[str, object] = {
         "results": results,
@@ -133,7 +135,7 @@ def write_report(folder: Folder) -> dict[str, object]:
         "columns": [correct.rules.names[name] for name in correct.columns] if correct is not None else [],
         "claims": [(each.against, each.test, each.difference, each.verdict) for each in claims if each.rows],
         "names": correct.rules.names if correct is not None else {},
-        "missing": list(dict.fromkeys(missing)),
+        "missing": missing,
         "commands": [
             f"trex repair {each} {quoted(folder.path)}" for each in ("distill", "label", "correct", "report")
         ],

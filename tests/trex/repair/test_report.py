@@ -14,7 +14,7 @@ from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import silent
 from trex.repair.folder import create
 from trex.repair.report import DOCUMENT, PAGE, write_report
-from trex.repair.steps import identify
+from trex.repair.steps import distill, identify
 
 
 def test_the_page_has_every_control_and_claims_nothing_that_a_control_does_as_well(tmp_path: Path) -> None:
@@ -50,8 +50,13 @@ def test_an_unfinished_repair_says_what_is_missing(tmp_path: Path) -> None:
             write_report(folder)
         identify(folder, loaded, silent)
         write_report(folder)
+        page = (tmp_path / "r" / PAGE).read_text()
+        assert page.count("is not finished") == 3 and "likely mistakes" in page
+        distill(folder, loaded, silent)
+    with toy_folder(tmp_path / "r", loaded, toy_query(distill={"components": 3})) as folder:
+        write_report(folder)
     page = (tmp_path / "r" / PAGE).read_text()
-    assert page.count("is not finished") == 3 and "likely mistakes" in page
+    assert "Step “distill” has other settings" in page and page.count("is not finished") == 2
 
 
 @pytest.mark.parametrize(
