@@ -13,9 +13,12 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from trex.foundation.options import Key, Options
 
-PROGRESS, MODEL = "progress", "model"
+PROGRESS, MODEL, SET = "progress", "model", "set"
 HEAD = "Parameters\n----------\n"
 FLAG = re.compile(r"--([a-z][a-z-]*)")
+ASIDE = re.compile(r" \(in Python: [^)]*\)")
+# A command to its end, or an option, with the space before its value: "--dataset DIR".
+IN_WORDS = re.compile(r"\btrex [a-z][^;,(`]*|(?<!\S)(?P<flag>--[a-z][a-z-]*)(?: (?=[A-Z0-9]))?")
 
 
 def python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
@@ -57,6 +60,18 @@ def described(
 def in_python(text: str) -> str:
     """A help text with the names that options have in Python; that one repeats, its type says."""
     return FLAG.sub(lambda flag: flag[1].replace("-", "_"), text.replace(" Repeatable.", ""))
+
+
+def in_call(words: str, options: type[Options]) -> str:
+    """The words of an error with the keywords of a verb in place of its options; whole commands stay as they are."""
+    keywords: dict[str, str] = {}
+    for name, info in options.model_fields.items():
+        if options.declared(name).is_argument or name == SET:  # --set KEY=VALUE has its own form in Python
+            continue
+        for value in (False, True):
+            typed = options.spelled(name, value, is_typed=True)
+            keywords[typed] = f"{name}={value}" if info.annotation is bool else f"{name}="
+    return IN_WORDS.sub(lambda found: keywords.get(found["flag"], found[0]), ASIDE.sub("", words))
 
 
 def _option_lines(options: type[Options], parameter: inspect.Parameter) -> list[str]:

@@ -23,18 +23,24 @@ from typing import (
 import typer
 from pydantic import create_model
 
-from trex.commands.parameters import MODEL, PROGRESS, described, key_parameters, python_parameters
+from trex.commands.parameters import (
+    MODEL,
+    PROGRESS,
+    SET,
+    described,
+    in_call,
+    key_parameters,
+    python_parameters,
+)
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, Printed, note, print_result
 from trex.commands.shell.streams import others_apart
-from trex.foundation.errors import OURS, InputError, unknown
+from trex.foundation.errors import OURS, InputError, TrexError, unknown
 from trex.foundation.options import Key, Option, Options
 
 if TYPE_CHECKING:
     from trex.clevr_models.adapters.live import SessionModel
     from trex.pages.display import Display
-
-SET = "set"
 
 
 class Stopped(KeyboardInterrupt):
@@ -152,6 +158,9 @@ class Verb(Generic[O, R]):
             session = Session(display, options, model)
             try:
                 done = self.do(options, session)
+            except TrexError as error:
+                error.args = (in_call(str(error), self.options),)
+                raise
             except KeyboardInterrupt:
                 resume = f'trex.open_run("{session.folder}"{", model=model" if model else ""}).resume()'
                 kept = f"{self.kept}, and the same call resumes" if self.kept else ""

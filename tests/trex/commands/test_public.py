@@ -20,9 +20,12 @@ import pytest
 import trex
 from tests.running.runs import BANK, QUERY, draws, run, write_query
 from tests.worlds.live_models import uniform
+from trex.commands.parameters import in_call
 from trex.export.frame import draws_frame
+from trex.finding.options import FindOptions, ReportOptions
 from trex.finding.source import query_keywords
 from trex.foundation import extensions
+from trex.foundation.errors import InputError
 from trex.inference.statistics.how_often import SampledRate
 from trex.inference.targets.gaussian import gaussian_target
 from trex.inference.targets.kind import Goal, TargetKind
@@ -220,6 +223,18 @@ def test_a_mistake_is_an_input_error_and_nothing_is_written(
     with pytest.raises(trex.InputError, match=message):
         trex.find(out=tmp_path / "run", progress=False, **{**ASKED, **keywords})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_names_keywords_where_the_command_line_has_options(tmp_path: Path) -> None:
+    """Planted bug: `trex.find` advised --out. What is a whole command stays as it is typed."""
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"not an empty folder; give another folder with out=$"):
+        trex.find(out=tmp_path, progress=False, **ASKED)
+    words = "delete it, then: trex find Q --out DIR; or give --no-explain, --top 3 or --trust (in Python: trust=True)"
+    assert in_call(words, FindOptions) == (
+        "delete it, then: trex find Q --out DIR; or give explain=False, --top 3 or trust=True"
+    )
+    assert "confirm=PRESET" in in_call("give another with --confirm PRESET", ReportOptions)
 
 
 def test_two_runs_by_position_are_told_to_be_a_list() -> None:
