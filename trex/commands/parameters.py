@@ -16,9 +16,10 @@ from trex.foundation.options import Key, Options
 PROGRESS, MODEL, SET = "progress", "model", "set"
 HEAD = "Parameters\n----------\n"
 FLAG = re.compile(r"--([a-z][a-z-]*)")
-ASIDE = re.compile(r" \(in Python: [^)]*\)")
-# A command to its end, or an option, with the space before its value: "--dataset DIR".
-IN_WORDS = re.compile(r"\btrex [a-z][^;,(`]*|(?<!\S)(?P<flag>--[a-z][a-z-]*)(?: (?=[A-Z0-9]))?")
+# A command to its end, or an option, with what it is in Python, or with the space before its value: "--dataset DIR".
+IN_WORDS = re.compile(
+    r"\btrex [a-z][^;,(`]*|(?<!\S)(?P<flag>--[a-z][a-z-]*)(?: \(in Python: [^)]*\)| (?=[A-Z0-9]))?"
+)
 
 
 def python_parameters(options: type[Options]) -> Sequence[inspect.Parameter]:
@@ -71,7 +72,7 @@ def in_call(words: str, options: type[Options]) -> str:
         for value in (False, True):
             typed = options.spelled(name, value, is_typed=True)
             keywords[typed] = f"{name}={value}" if info.annotation is bool else f"{name}="
-    return IN_WORDS.sub(lambda found: keywords.get(found["flag"], found[0]), ASIDE.sub("", words))
+    return IN_WORDS.sub(lambda found: keywords.get(found["flag"], found[0]), words)
 
 
 def _option_lines(options: type[Options], parameter: inspect.Parameter) -> list[str]:
