@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from trex.foundation.errors import TrexError
 from trex.foundation.options import Key, Options
 
 PROGRESS, MODEL, SET = "progress", "model", "set"
@@ -61,6 +63,16 @@ def described(
 def in_python(text: str) -> str:
     """A help text with the names that options have in Python; that one repeats, its type says."""
     return FLAG.sub(lambda flag: flag[1].replace("-", "_"), text.replace(" Repeatable.", ""))
+
+
+@contextmanager
+def in_keywords(options: type[Options]) -> Iterator[None]:
+    """Errors within it name the keywords of a verb with these options."""
+    try:
+        yield
+    except TrexError as error:
+        error.args = (in_call(str(error), options),)
+        raise
 
 
 def in_call(words: str, options: type[Options]) -> str:

@@ -28,14 +28,14 @@ from trex.commands.parameters import (
     PROGRESS,
     SET,
     described,
-    in_call,
+    in_keywords,
     key_parameters,
     python_parameters,
 )
 from trex.commands.shell import complete
 from trex.commands.shell.result import AsJson, Printed, note, print_result
 from trex.commands.shell.streams import others_apart
-from trex.foundation.errors import OURS, InputError, TrexError, unknown
+from trex.foundation.errors import OURS, InputError, unknown
 from trex.foundation.options import Key, Option, Options
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ class Verb(Generic[O, R]):
                 from trex.finding.source import model_argument
 
                 values[MODEL], live = model_argument(values[MODEL])
-            return self.call(self.options.checked(values), live, is_shown=is_shown)
+            with in_keywords(self.options):
+                options = self.options.checked(values)
+            return self.call(options, live, is_shown=is_shown)
 
         vars(verb)["__signature__"] = signature
         verb.__module__, verb.__name__, verb.__qualname__ = self.do.__module__, *[self.do.__name__] * 2
@@ -154,13 +156,10 @@ class Verb(Generic[O, R]):
         from trex.clevr_models.adapters.live import session_model_available
         from trex.pages.display import display_if
 
-        with session_model_available(model), display_if(is_shown) as display:
+        with in_keywords(self.options), session_model_available(model), display_if(is_shown) as display:
             session = Session(display, options, model)
             try:
                 done = self.do(options, session)
-            except TrexError as error:
-                error.args = (in_call(str(error), self.options),)
-                raise
             except KeyboardInterrupt:
                 resume = f'trex.open_run("{session.folder}"{", model=model" if model else ""}).resume()'
                 kept = f"{self.kept}, and the same call resumes" if self.kept else ""

@@ -230,6 +230,10 @@ def test_an_error_names_keywords_where_the_command_line_has_options(tmp_path: Pa
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match=r"not an empty folder; give another folder with out=$"):
         trex.find(out=tmp_path, progress=False, **ASKED)
+    with pytest.raises(
+        InputError, match=r"^give either dataset=DIR, or rendered=N for N scenes of the prior$"
+    ):
+        trex.baseline(write_query(tmp_path), progress=False)
     words = "delete it, then: trex find Q --out DIR; or give --no-explain, --top 3 or --trust (in Python: trust=True)"
     assert in_call(words, FindOptions) == (
         "delete it, then: trex find Q --out DIR; or give explain=False, --top 3 or trust=True"
