@@ -18,9 +18,10 @@ from trex.foundation.options import Key, Options
 PROGRESS, MODEL, SET = "progress", "model", "set"
 HEAD = "Parameters\n----------\n"
 FLAG = re.compile(r"--([a-z][a-z-]*)")
-# A command to its end, or an option, with what it is in Python, or with the space before its value: "--dataset DIR".
+# A command to its end, or an option: with what it is in Python, before its value ("--dataset DIR") or another word.
 IN_WORDS = re.compile(
-    r"\btrex [a-z][^;,(`]*|(?<!\S)(?P<flag>--[a-z][a-z-]*)(?: \(in Python: [^)]*\)| (?=[A-Z0-9]))?"
+    r"\btrex [a-z][^;,(`]*|(?<!\S)(?P<flag>--[a-z][a-z-]*)"
+    r"(?: \(in Python: [^)]*\)|(?P<value> (?=[A-Z0-9/.'\"]))|(?P<word>(?= [a-z])))?"
 )
 
 
@@ -84,7 +85,16 @@ def in_call(words: str, options: type[Options]) -> str:
         for value in (False, True):
             typed = options.spelled(name, value, is_typed=True)
             keywords[typed] = f"{name}={value}" if info.annotation is bool else f"{name}="
-    return IN_WORDS.sub(lambda found: keywords.get(found["flag"], found[0]), words)
+
+    def named(found: re.Match[str]) -> str:
+        keyword = keywords.get(found["flag"])
+        if keyword is None:
+            return found[0]
+        if keyword[-1] != "=":
+            return keyword + (found["value"] or "")
+        return keyword if found["word"] is None else keyword[:-1]
+
+    return IN_WORDS.sub(named, words)
 
 
 def _option_lines(options: type[Options], parameter: inspect.Parameter) -> list[str]:

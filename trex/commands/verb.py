@@ -239,7 +239,7 @@ def failed(fault: str) -> int:
 def with_options(
     options: type[Options], without: Sequence[str] = ()
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """A method whose further keywords are these options; `help` and Tab list them with their defaults.
+    """A method whose further keywords are these options, in its errors too; `help` and Tab list them with defaults.
 
     `without` are those that the method gives itself.
     """
@@ -252,9 +252,10 @@ def with_options(
             if each.kind is not inspect.Parameter.VAR_KEYWORD
         }
         further = [each for each in python_parameters(options)[:-1] if each.name not in {*known, *without}]
-        vars(method)["__signature__"] = signature.replace(parameters=[*known.values(), *further])
-        method.__doc__ = described(inspect.getdoc(method) or "", options, without=without)
-        return method
+        called = in_keywords(options)(method)
+        vars(called)["__signature__"] = signature.replace(parameters=[*known.values(), *further])
+        called.__doc__ = described(inspect.getdoc(method) or "", options, without=without)
+        return called
 
     return named
 

@@ -191,7 +191,7 @@ def test_wrong_arguments_are_named_before_anything_is_written(tmp_path: Path) ->
         ({"probed": -1}, "probed -1"),
         ({"weigh": {"mised": 3}}, "mised"),
         ({"world": "no_such_query"}, "no_such_query"),
-        ({"junit": tmp_path / "none" / "x.xml"}, "--junit"),
+        ({"junit": tmp_path / "none" / "x.xml"}, f"^junit={tmp_path}"),
         ({"model": 3}, "model is of type int"),
     ):
         with pytest.raises(InputError, match=words):

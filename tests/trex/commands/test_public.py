@@ -238,7 +238,10 @@ def test_an_error_names_keywords_where_the_command_line_has_options(tmp_path: Pa
     assert in_call(words, FindOptions) == (
         "delete it, then: trex find Q --out DIR; or give explain=False, --top 3 or trust=True"
     )
-    assert "confirm=PRESET" in in_call("give another with --confirm PRESET", ReportOptions)
+    words = "--confirm PRESET and --out /a/b.html are two; with --confirm any preset may be given"
+    assert in_call(words, ReportOptions) == (
+        "confirm=PRESET and out=/a/b.html are two; with confirm any preset may be given"
+    )
 
 
 def test_two_runs_by_position_are_told_to_be_a_list() -> None:

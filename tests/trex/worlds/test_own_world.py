@@ -94,7 +94,7 @@ def test_a_world_of_functions_is_searched_judged_and_explained(tmp_path: Path) -
     curve = run.curve(over="gray", scenes=3, at=[0.1, 0.3, 0.52, 0.58, 0.9], progress=False)
     assert curve.means == [0, 0, 1, 1, 0], "wrong between one half, where the model says light, and 0.6"
     with pytest.raises(
-        trex.InputError, match=r"quantity 'size' is not known \(gray, unused.*name one of these with --over$"
+        trex.InputError, match=r"quantity 'size' is not known \(gray, unused.*name one of these with over=$"
     ):
         run.curve(over="size", progress=False)
     page = run.report().read_text()
