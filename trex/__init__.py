@@ -83,6 +83,10 @@ _HOMES = {
     ),
 }
 _CALLED = ("bank", "export", "render", "repair", "suite")  # subpackages that are verbs as well
+_METHODS = {
+    **dict.fromkeys(("explain", "families", "report", "resume"), "open_run"),
+    **dict.fromkeys(("correct", "distill", "identify", "label", "prove"), "open_repair"),
+}  # members of what these functions open
 
 __all__ = [
     "AuditResult",
@@ -142,12 +146,21 @@ class _Called(_ModuleType):
         return self._verb.__doc__
 
 
+class _Method(_ModuleType):
+    """A subpackage with the name of a member of a run or a repair; calling it says whose."""
+
+    def __call__(self, *_: object, **__: object) -> object:
+        raise TypeError(_missing(self.__name__.rpartition(".")[2]))
+
+
 class _Package(_ModuleType):
     """`trex`: when Python has imported a subpackage that is a verb as well, it becomes one that can be called."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in _CALLED and isinstance(value, _ModuleType):
             value.__class__ = _Called
+        elif name in _METHODS and isinstance(value, _ModuleType):
+            value.__class__ = _Method
         super().__setattr__(name, value)
 
 
@@ -166,6 +179,12 @@ def _loaded(name: str) -> _Callable[..., object]:
     return found
 
 
+def _missing(name: str) -> str:
+    if name not in _METHODS:
+        return f"module {__name__!r} has no attribute {name!r}"
+    return f"module {__name__!r} has no function {name!r}: use trex.{_METHODS[name]}(FOLDER).{name}"
+
+
 def __getattr__(name: str) -> object:
     """What the package offers under this name, loaded now."""
     if name == "__version__":
@@ -175,7 +194,7 @@ def __getattr__(name: str) -> object:
     if name in _CALLED:
         return _importlib.import_module(f"trex.{name}")
     if name not in _HOMES and name not in _VERBS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(_missing(name))
     found = _loaded(name)
     return globals().setdefault(name, found) if name in _VERBS else found
 

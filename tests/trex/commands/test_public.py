@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,17 @@ def test_a_subpackage_that_is_a_verb_is_called_and_still_imported() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(ValueError, match="run is missing"):
         trex.export()
+
+
+@pytest.mark.parametrize("name", ["explain", "families", "report", "resume", "label", "prove"])
+def test_what_is_called_without_its_run_says_where_it_is(name: str) -> None:
+    """Planted bug: `trex.report(folder)` said that a module is not callable."""
+    with suppress(ModuleNotFoundError):
+        import_module(f"trex.{name}")
+    opened = trex.open_repair if name in {"label", "prove"} else trex.open_run
+    with pytest.raises((TypeError, AttributeError), match=rf"trex\.{opened.__name__}\(FOLDER\)\.{name}$"):
+        getattr(trex, name)("runs/one")
+    assert hasattr(trex.Repair if name in {"label", "prove"} else trex.Run, name)
 
 
 def test_results_are_short_where_they_are_echoed_and_whole_where_they_are_printed(found: trex.Run) -> None:
