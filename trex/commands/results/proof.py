@@ -73,8 +73,7 @@ def _check_whole(source: QuerySource) -> None:
     if ladder(found.render) and bank > found.search.prior_scenes:
         raise InputError(
             f"{source.path}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so "
-            "their prior scenes could not be compared; give --set search.bank=0, --set search.prior_scenes="
-            f"{bank}, or --set render.looks=[]"
+            f"their prior scenes could not be compared; give --set 'render.looks=[]' or --set search.prior_scenes={bank}"
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -12,13 +14,17 @@ import pytest
 from PIL import Image
 
 from tests.running.command_line import refused, trex
+from tests.serving.documents import ROOT
 from tests.trex.repair.scenes.planted import SMALL, opened, query
 from tests.trex.repair.test_claims import result
 from tests.worlds.repair_toy import tree
-from trex.clevr_models.percept.model import Percept
+from trex.clevr_models.percept.model import SHIPPED, Percept
+from trex.commands.results.proof import _check_whole, _source
 from trex.datasets.clevr_questions import AskedFolder, AskedPicture
 from trex.datasets.examples import Tally
 from trex.datasets.official_scenes import AskedQuestion
+from trex.foundation.errors import InputError
+from trex.query.shipped import query_path
 from trex.repair.scenes import official as officially
 from trex.repair.scenes.official import _digest, official_row
 from trex.repair.scenes.proof import OfficialProof, Proof, Searched, SearchProof, read_proof
@@ -215,6 +221,24 @@ def test_a_proof_belongs_to_its_correction(place: Path) -> None:
     stored.write_text(json.dumps({**found, "corrected": "0" * 64}))
     with opened(place, query(**SMALL)) as folder:
         assert read_proof(folder).searches == ()
+
+
+def test_what_the_shipped_query_lacks_for_a_proof_is_named_and_helps(tmp_path: Path) -> None:
+    """Planted bug: a first advice, search.bank=0, ended in an error of its own; the how-to's command failed, too."""
+
+    def check(*overrides: str) -> None:
+        _check_whole(_source(query_path(Path("demo")), overrides, SHIPPED))
+
+    with pytest.raises(InputError, match="each model would choose 100 of 1,500 scenes") as refusal:
+        check()
+    advice = shlex.split(str(refusal.value).partition("; give ")[2])
+    given = [value for word, value in pairwise(advice) if word == "--set"]
+    assert len(given) == 2
+    for override in given:
+        check(override)
+    how_to = (ROOT / "docs/how-to/repair.md").read_text()
+    (line,) = [each for each in how_to.splitlines() if each.startswith("trex repair prove")]
+    check(*(value for word, value in pairwise(shlex.split(line)) if word == "--set"))
 
 
 @pytest.mark.parametrize(
