@@ -49,10 +49,7 @@ def is_repair(folder: Path) -> bool:
 def read_shown(folder: Folder) -> Shown:
     """What a repair shows; RunError if its pictures are not drawn yet, or were changed, InputError if it has none."""
     if isinstance(folder.query, SceneQuery):
-        raise InputError(
-            f"{folder.path} is a repair on rendered scenes, whose truth is known: nobody labels them; run: "
-            f"trex repair label {quoted(folder.path)}"
-        )
+        raise of_known_truth(folder)
     place = folder.require("pictures")
     files = {
         name.removesuffix(PNG): read_bytes(place / name, error=RunError, follow_links=False)
@@ -74,6 +71,14 @@ def read_shown(folder: Folder) -> Shown:
     )
     examples = {name: files[place] for name, place in named.items() if place in files}
     return Shown(pictures, survey, digest, key, examples=examples)
+
+
+def of_known_truth(folder: Folder) -> InputError:
+    """The error for votes on rendered scenes."""
+    return InputError(
+        f"{folder.path} is a repair on rendered scenes, whose truth is known: nobody labels them; run: "
+        f"trex repair label {quoted(folder.path)}"
+    )
 
 
 def _classes(folder: Folder) -> tuple[str, ...]:

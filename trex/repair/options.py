@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, model_validator
 
+from trex.foundation.errors import InputError
 from trex.foundation.options import Option, Options
 from trex.query.verb_options import Processes, Settings, TrustQuery, as_settings
 
@@ -124,9 +125,12 @@ class ProofOptions(Options):
     ] = ()
 
     @model_validator(mode="after")
-    def _searches(self) -> Self:
+    def _measures(self) -> Self:
         if not self.queries:
             self.refuse(["set", "seeds"], f"only a search ({self.written('queries')}) has it")
+            if self.dataset is None:
+                both = f"{self.written('queries')}, {self.written('dataset')} or both"
+                raise InputError(f"nothing is measured without a query or official pictures; give {both}")
         return self
 
 

@@ -210,7 +210,7 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     if form == "vector" and search.bank:
         raise InputError(
             f"search.bank = {search.bank}: a bank holds rendered scenes, but generator {query.generator.name!r} has "
-            "no scenes; remove the key"
+            "no scenes; set it to 0"
         )
     if search.bank and ladder(render) and search.bank < search.prior_scenes:
         raise InputError(
@@ -220,7 +220,7 @@ def _with_defaults(query: Query, form: Form, has_noise: bool) -> Query:
     if search.spread and (form == "vector" or search.bank == 0):
         raise InputError(
             f"search.spread = {search.spread}: the spread sample is chosen from a bank, which this search does not "
-            "have; remove the key"
+            "have; set it to 0"
         )
     bank = search.bank if search.bank is not None else max(BANK, search.prior_scenes) if has_noise else 0
     if search.spread and search.spread > bank:

@@ -10,6 +10,7 @@ import pytest
 
 import trex
 from tests.running.command_line import trex as command
+from tests.trex.repair.scenes.planted import opened
 from tests.worlds.mnist_worlds import write_data
 from tests.worlds.repair_toy import tree
 from trex.repair.report import PAGE, Results
@@ -155,12 +156,27 @@ def test_each_kind_of_repair_refuses_what_belongs_to_the_other(tmp_path: Path) -
     with pytest.raises(trex.InputError, match="only a repair on rendered scenes renders"):
         trex.repair("mnist", out=tmp_path / "r", processes=1, progress=False)
     for options, words in (
-        (["clevr", "--data", str(tmp_path)], "takes no data"),
-        (["mnist", "--processes", "1"], "only a repair on rendered scenes"),
+        (["clevr", "--data", str(tmp_path)], "--data does not apply"),
+        (["mnist", "--processes", "1"], "--processes does not apply"),
     ):
         refused = command("repair", "identify", *options, "--out", str(tmp_path / "r"))
         assert refused.exit_code == 2 and words in refused.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_votes_on_rendered_scenes_and_a_proof_of_nothing_are_refused_with_what_to_type(
+    tmp_path: Path,
+) -> None:
+    """Planted bug: `trex repair prove FOLDER` ended well, having measured nothing, whatever was finished."""
+    opened(tmp_path / "r").close()
+    place, before = str(tmp_path / "r"), tree(tmp_path / "r")
+    for words, advice in (
+        (["label", place, "--voters", "people"], f"run: trex repair label {place}"),
+        (["prove", place], "give --query, --dataset or both"),
+    ):
+        refused = command("repair", *words)
+        assert refused.exit_code == 2 and refused.stderr.strip().endswith(advice)
+    assert tree(tmp_path / "r") == before
 
 
 def test_what_a_step_found_is_printed_as_the_command_line_prints_it() -> None:

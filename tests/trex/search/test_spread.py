@@ -280,7 +280,7 @@ def test_500_are_spread_unasked_where_they_take_ten_minutes_at_most(monkeypatch:
     ("overrides", "words"),
     [
         (["search.spread=1001"], ["search.spread = 1001", "search.bank = 1000", "lower spread"]),
-        (["search.spread=20", "search.bank=0"], ["search.spread = 20", "remove the key"]),
+        (["search.spread=20", "search.bank=0"], ["search.spread = 20", "set it to 0"]),
         (["search.spread=-1"], ["spread"]),
     ],
 )

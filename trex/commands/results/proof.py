@@ -73,7 +73,8 @@ def _check_whole(source: QuerySource) -> None:
     if ladder(found.render) and bank > found.search.prior_scenes:
         raise InputError(
             f"{source.path}: each model would choose {found.search.prior_scenes} of {bank:,} scenes of the bank, so "
-            f"their prior scenes could not be compared; give --set 'render.looks=[]' or --set search.prior_scenes={bank}"
+            "their prior scenes could not be compared; give --set 'render.looks=[]' or "
+            f"--set search.prior_scenes={bank}"
         )
 
 

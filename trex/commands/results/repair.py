@@ -13,7 +13,7 @@ from trex.commands.verb import with_options
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import from_here, path_of, read_text
 from trex.foundation.progress import Progress
-from trex.labelling.polls import read_shown
+from trex.labelling.polls import of_known_truth, read_shown
 from trex.labelling.votes import VOTES, read_tally, votes_csv
 from trex.pages.display import display_if
 from trex.repair.correct import correct_and_measure
@@ -244,7 +244,7 @@ def _label_step(votes: VoteOptions) -> Step:
     def run(folder: Folder, loaded: object, progress: Progress) -> None:
         if isinstance(folder.query, SceneQuery):
             if voters is not None or texts or without:
-                raise InputError("for rendered scenes the truth is known, so a repair on them takes no votes")
+                raise of_known_truth(folder)
             return label(folder, loaded, progress)
         if voters is None and not texts:
             raise InputError('give either voters, "committee" or "people", or votes, CSV files')

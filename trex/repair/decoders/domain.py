@@ -29,7 +29,7 @@ from trex.repair.settings import DecoderQuery
 def prepare(query: DecoderQuery, place: Path | None, data: Path | None, processes: int | None) -> Opened:
     """The models and their data, loaded; InputError if they do not fit together."""
     if processes is not None:
-        raise InputError("processes do not apply: only a repair on rendered scenes renders anything")
+        raise InputError("--processes does not apply: only a repair on rendered scenes renders; drop it")
     loaded = load(query, data)
     return loaded.sources, lambda: nullcontext(loaded)
 

@@ -26,9 +26,7 @@ from trex.worlds.world import open_renderer
 def prepare(query: SceneQuery, place: Path | None, data: Path | None, processes: int | None) -> Opened:
     """The model, and the runs whose scenes are taken, checked; InputError for what cannot be used."""
     if data is not None:
-        raise InputError(
-            "data does not apply: for rendered scenes the truth is known, so a repair on them takes no data"
-        )
+        raise InputError("--data does not apply: a repair on rendered scenes takes no data set; drop it")
     if place is None or not has_stored(place / "identify", query.identify.runs):
         found_scenes(query.identify.runs, CLEVR)
 

@@ -244,6 +244,7 @@ def test_what_the_shipped_query_lacks_for_a_proof_is_named_and_helps(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "text"),
     [
+        ((), "give --query, --dataset or both"),
         (("--seed", "0"), "only a search"),
         (("--query", "again.toml", "--seed", "4"), "seed 4 chose no model"),
         (("--query", "again.toml", "--set", "model.name=shipped"), "the models of the repair"),
