@@ -99,10 +99,13 @@ class RepairFolder(Closing, Generic[Q]):
         shutil.rmtree(place / PARTS, ignore_errors=True)
 
     def require(self, step: Step) -> Path:
-        """The folder of a finished step; RunError names the command to give if it or an earlier one is not finished."""
-        place = self.path / step
+        """The folder of a finished step; RunError names the first one up to it that is not, and its command."""
+        place, before = self.path / step, STEPS.index(step) - 1
         if self._done(step) is None:
-            raise RunError(f"step {step!r} of {self.path} {self.lacks(step)}; run: {self._command(step)}")
+            if before >= 0:
+                self.require(STEPS[before])
+            name = COMMANDS.get(step, step)
+            raise RunError(f"step {name!r} of {self.path} {self.lacks(step)}; run: {self._command(step)}")
         for name, known in read_record(Done, place / DONE).files.items():
             if file_sha256(place / name) != known:
                 raise RunError(f"{place / name} was changed or cut; {self._again(step)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from trex.families.pattern import Pattern
 from trex.families.symptom import Symptom
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.progress import Progress, silent
+from trex.repair.correct import correct
 from trex.repair.domain import Voters
 from trex.repair.results import DistillResult
 from trex.repair.scenes import bench
@@ -177,12 +179,19 @@ def test_a_stop_anywhere_ends_in_the_same_bytes(tmp_path: Path, labelled: Path) 
     }
 
 
-def test_steps_in_the_wrong_order_name_the_command_that_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [distill, label, correct])
+def test_steps_in_the_wrong_order_name_the_first_command_that_is_missing(
+    tmp_path: Path, step: Callable[..., None]
+) -> None:
+    """Planted bug: each named the step before it, which then could not be carried out either."""
     with opened(tmp_path / "r") as folder, loaded(tmp_path / "r") as given:
         with pytest.raises(RunError, match="run: trex repair identify"):
-            distill(folder, given, silent)
-        with pytest.raises(RunError, match="run: trex repair distill"):
-            label(folder, given, silent)
+            step(folder, given, silent)
+        for done in ("identify", "distill"):
+            folder.begin(done)
+            folder.finish(done)
+        with pytest.raises(RunError, match=r"step 'label' .* run: trex repair label"):
+            folder.require("correct")
 
 
 @pytest.mark.parametrize(
