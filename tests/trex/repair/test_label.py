@@ -112,6 +112,11 @@ def test_a_vote_file_whose_rows_were_permuted_is_detected(tmp_path: Path) -> Non
         votes.write_text(HEAD + vote_lines(items, exchanged(items, array), "Ada"))
         with pytest.raises(InputError, match="do not belong to these pictures"):
             label_by_files(folder, loaded, [votes], ())
+        votes.write_text("".join([HEAD, *(vote_lines(items, 1 - array, name) for name in ("Bob", "Eve"))]))
+        with pytest.raises(InputError, match=r"guessed: --without Bob \(0 of 20 right\)"):
+            label_by_files(folder, loaded, [votes], ())
+        with pytest.raises(InputError, match=r"another repair\)$"):  # nobody would be left
+            label_by_files(folder, loaded, [votes], ("Bob",))
         careless = array.copy()  # right of most pictures, of 14 in 20 checks
         careless[np.flatnonzero(items.truth != NOT)[:6]] ^= 1
         votes.write_text(HEAD + vote_lines(items, careless, "Ada"))

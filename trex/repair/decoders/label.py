@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from trex.foundation.errors import InputError
 from trex.foundation.progress import Progress
-from trex.foundation.words import capitalized, counted, percent
+from trex.foundation.words import capitalized, counted, percent, quoted
 from trex.inference.repair.votes import (
     MISSING,
     NONE,
@@ -174,7 +175,8 @@ def _by_people(folder: Folder, loaded: Loaded, items: Items, voters: Voters) -> 
     votes = _without(joined(each, items.names), without)
     for path, mine in each.items():
         kept = [k for k, name in enumerate(mine.annotators) if name not in without]
-        _check_related(mine.table[:, kept], items, path)
+        names = [mine.annotators[k] for k in kept]
+        _check_related(mine.table[:, kept], names, items, path, is_alone=len(votes.annotators) == 1)
     who = "one annotator" if len(votes.annotators) == 1 else f"{len(votes.annotators)} annotators"
     given: Fields = {"voters": "people", "votes": votes.sha256, "without": list(without)}
     return given, lambda place, progress: _counted(folder, place, items, votes, who, without)
@@ -197,15 +199,21 @@ def _without(votes: Votes, without: tuple[str, ...]) -> Votes:
     return Votes(votes.table[:, kept], tuple(votes.annotators[k] for k in kept), votes.sha256)
 
 
-def _check_related(table: Ints, items: Items, path: Path) -> None:
-    """InputError if most hidden checks are wrong, as they are if labels and pictures have been exchanged."""
+def _check_related(table: Ints, names: Sequence[str], items: Items, path: Path, *, is_alone: bool) -> None:
+    """InputError if most hidden checks are wrong, as they are if labels and pictures have been exchanged.
+
+    It names the annotator with most wrong ones, unless there is no other whose votes are left.
+    """
     is_check = items.truth != NOT
     shares = right_share(table[is_check], items.truth[is_check])
     right, cast = sum(share.count for share in shares), sum(share.of for share in shares)
     if cast and right < UNRELATED * cast:
+        name, share = max(zip(names, shares, strict=True), key=lambda each: each[1].of - each[1].count)
+        one = f"; leave out who guessed: --without {quoted(name)} ({share.count} of {share.of} right)"
         raise InputError(
             f"{path}: only {right} of {cast} votes on real pictures of known class are right; its labels do not "
-            "belong to these pictures (rows exchanged, or the pictures of another repair)"
+            "belong to these pictures (votes at random, rows exchanged, or the pictures of another repair)"
+            + ("" if is_alone else one)
         )
 
 
