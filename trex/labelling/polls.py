@@ -27,7 +27,7 @@ from trex.repair.settings import SceneQuery
 from trex.repair.steps import Folder
 from trex.repair.votes_file import LIMIT, read_cast
 from trex.trials.baseline.baseline import Baseline, ScoredExample, consensus
-from trex.trials.baseline.files import AGAIN, MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
+from trex.trials.baseline.files import AGAIN, FILE, MARKS_FOLDER, PICTURES, StoredBaseline, read_stored
 
 DISTILLED = "distill.json"  # of the step before, which names the classes
 PNG = ".png"
@@ -122,6 +122,11 @@ def marking(folder: Path) -> Iterator[Marking]:
 
 def read_marking(folder: Path) -> Marking:
     """The mistakes in a baseline's folder; InputError if it holds no baseline, or one without mistakes."""
+    if not (folder / FILE).exists():
+        raise InputError(
+            f"there is no repair and no baseline in {folder}; make one: trex repair identify QUERY, or trex baseline "
+            "QUERY --rendered 1000"
+        )
     return marking_of(read_stored(folder))
 
 

@@ -208,8 +208,9 @@ def test_options_that_do_not_fit_are_refused(marked: Path, words: str, text: str
     assert {name: data for name, data in tree(marked).items() if "lock" not in name} == before
 
 
-def test_a_folder_without_a_baseline_is_named(tmp_path: Path) -> None:
-    refused(trex("label", tmp_path), "there is no baseline", "trex baseline QUERY")
+def test_a_folder_without_a_poll_is_named(tmp_path: Path) -> None:
+    words = ("no repair and no baseline", "trex repair identify QUERY", "trex baseline QUERY")
+    refused(trex("label", tmp_path), *words)
 
 
 def test_a_repair_on_rendered_scenes_takes_no_people(tmp_path: Path) -> None:

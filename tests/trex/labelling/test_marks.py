@@ -195,7 +195,7 @@ def test_one_process_marks_at_a_time(folder: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_marked_is_named(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no baseline"):
+    with pytest.raises(InputError, match="there is no repair and no baseline"):
         read_marking(tmp_path)
     with pytest.raises(InputError, match="counts no true mistake"):
         read_marking(stored(tmp_path / "right", baseline("3", "b.toml")).folder)
