@@ -65,7 +65,7 @@ def label(options: LabelStepOptions, session: Session) -> Printed:
     repair = _repair(options.folder, session, options.data, options.processes)
     if options.voters is None and not options.votes and not isinstance(repair.query, SceneQuery):
         place = repair.pictures()
-        return Printed({"pictures": str(place)}, _vote_words(place, options.folder))
+        return Printed({"pictures": str(place)}, _vote_words(place, repair))
     repair.label_by(options)
     return _found(repair, "label")
 
@@ -118,20 +118,24 @@ def _found(repair: Repair, step: str) -> Printed:
     if step == "correct" and results.novelty is not None:
         found = [results.novelty, *found]
         document["novelty"] = results.novelty.model_dump()
-    return Printed(
-        document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {quoted(repair.path)}"])
-    )
+    place = quoted(repair.path) if NEXT[step] == "report" else _given(repair)
+    return Printed(document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {place}"]))
 
 
-def _vote_words(pictures: Path, place: Path) -> str:
+def _given(repair: Repair) -> str:
+    """The folder, and that of its data if one was named, as a further step takes them."""
+    return quoted(repair.path) + ("" if repair.data is None else f" --data {quoted(repair.data)}")
+
+
+def _vote_words(pictures: Path, repair: Repair) -> str:
     """How people vote on the pictures."""
     return (
         f"pictures to vote on: {pictures}/p*.png\n"
-        f"people vote in a browser: trex label {quoted(place)} --serve; elsewhere: --export PAGE\n"
+        f"people vote in a browser: trex label {quoted(repair.path)} --serve; elsewhere: --export PAGE\n"
         "votes go into a CSV file with the columns picture,annotator,label: the name of the picture without .png, the "
         'annotator\'s name, and a class or "none"\n'
-        f"then: trex repair label {quoted(place)} --votes FILE.csv\n"
-        f"or let networks vote: trex repair label {quoted(place)} --voters committee"
+        f"then: trex repair label {_given(repair)} --votes FILE.csv\n"
+        f"or let networks vote: trex repair label {_given(repair)} --voters committee"
     )
 
 

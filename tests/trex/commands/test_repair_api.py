@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,12 @@ def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> 
     ]
     words[3] += " --voters committee"
     for one in words:
-        assert command("repair", *one.split(), "--data", str(tmp_path)).exit_code == 0
+        said = command("repair", *one.split(), "--data", str(tmp_path))
+        assert said.exit_code == 0
+        for advised in re.findall(
+            "(?:next|then|vote): trex repair (?:distill|label|correct) .*", said.stdout
+        ):
+            assert f"{line} --data {tmp_path}" in advised
     report = command("repair", "report", line)
     assert report.stdout.splitlines()[: len(repair.sentences)] == list(repair.sentences)
     mine, theirs = tree(api), tree(line)
