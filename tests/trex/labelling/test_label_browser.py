@@ -73,7 +73,7 @@ def test_people_label_by_keyboard_alone(folder: Path) -> None:
             press(browser, "1")
             said(browser, f"Picture {number} of 23")
         press(browser, "1")
-        said(browser, "All 23 pictures are labelled")
+        said(browser, "All 23 pictures are labeled")
         assert console(browser) == []
     cast = read_tally(folder, shown := shown_of(folder)).of("Ada")
     assert list(cast) == list(order_of("Ada", tuple(shown.pictures), shown.key))
@@ -99,7 +99,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 2 of 23")
         press(browser, *["n"] * 22)
-        said(browser, "All pictures are labelled")
+        said(browser, "All pictures are labeled")
         browser.find_element(By.ID, "download").send_keys(Keys.ENTER)
         wait_for((tmp_path / "votes-Ada.csv").exists, 60.0)
         assert console(browser) == []

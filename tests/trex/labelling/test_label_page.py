@@ -40,7 +40,7 @@ def test_each_annotator_sees_every_picture_once_in_an_order_of_their_own(folder:
             while picture := annotator.picture():
                 order.append(picture)
                 assert annotator.vote("left").status == 303
-            assert "All 23 pictures are labelled" in annotator.look().text
+            assert "All 23 pictures are labeled" in annotator.look().text
             assert tuple(order) == order_of(name, tuple(shown.pictures), shown.key)
             orders.append(order)
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(shown.pictures) and orders[0] != orders[1]

@@ -3,7 +3,7 @@ const material = JSON.parse(document.getElementById("material").textContent);
 const part = (id) => document.getElementById(id);
 let annotator = "", order = [], answers = []; // answers: [picture, label], in the order in which they were given
 
-// The same order as trex/labelling/annotator.py.
+// The same order as trex/labelling/poll.py.
 function hashed(text, state) {
   for (const byte of new TextEncoder().encode(text)) state = Math.imul(state ^ byte, 0x01000193) >>> 0;
   return state;
@@ -51,7 +51,7 @@ function show() {
   const next = order.find((name) => !labelled.has(name));
   const isDone = next === undefined;
   part("question").hidden = isDone;
-  part("title").textContent = isDone ? "All pictures are labelled" : material.question;
+  part("title").textContent = isDone ? "All pictures are labeled" : material.question;
   part("where").textContent = isDone
     ? "Download your answers, and send the file to whoever gave you this page."
     : `Picture ${answers.length + 1} of ${order.length}`;
