@@ -81,6 +81,29 @@ def test_people_label_by_keyboard_alone(folder: Path) -> None:
 
 
 @pytest.mark.process
+def test_answers_in_two_tabs_of_an_exported_page_are_all_kept(folder: Path, tmp_path: Path) -> None:
+    """Planted bug: an answer in the first tab wrote over those of the second."""
+    page = tmp_path / "page.html"
+    write_page(page, shown_of(folder))
+    with chromium() as browser:
+        open_page(browser, page.as_uri())
+        press(browser, "Ada", Keys.ENTER, "0")
+        said(browser, "Picture 2 of 23")
+        first = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        open_page(browser, page.as_uri())
+        press(browser, "Ada", Keys.ENTER, "0", "0")
+        said(browser, "Picture 4 of 23")
+        browser.switch_to.window(first)
+        said(browser, "Picture 4 of 23")
+        press(browser, "1")
+        browser.refresh()
+        await_frame(browser)
+        press(browser, "Ada", Keys.ENTER)
+        said(browser, "Picture 5 of 23")
+
+
+@pytest.mark.process
 def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, tmp_path: Path) -> None:
     shown, page = shown_of(folder), tmp_path / "page.html"
     write_page(page, shown)

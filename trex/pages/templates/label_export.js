@@ -78,6 +78,13 @@ part("enter").addEventListener("submit", (event) => {
   show();
 });
 
+// Answers that the same person gives in another tab count here too, instead of being written over.
+window.addEventListener("storage", (event) => {
+  if (annotator === "" || event.key !== place()) return;
+  answers = kept();
+  show();
+});
+
 part("question").addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
