@@ -440,7 +440,7 @@ class CorrectResult(Found):
             return [f"Nothing was corrected: {why}."]
         left = [f"Too impure to correct: {counted(impure, 'further scenario')}."] if impure else []
         if not self.best:
-            return [f"No weight of the scenarios kept {self.rules.kept}; nothing was chosen.", *left]
+            return [*left, f"No weight of the scenarios kept {self.rules.kept}; nothing was chosen."]
         changes = list(
             self._of_scenes(self.before) if self.domain == "scenes" else self._of_pictures(self.before)
         )

@@ -272,3 +272,9 @@ def test_records_of_earlier_versions_are_read_with_their_intervals() -> None:
     flags = np.arange(25) < 20
     assert alone == compared(0, ZERO, GROWN, (flags, np.zeros(25, np.bool_)), None)
     assert Claim(ZERO, GROWN, (alone,), 1).is_better and not Claim(ZERO, GROWN, (related,), 1).is_better
+
+
+def test_a_verdict_stands_last_though_scenarios_were_too_impure() -> None:
+    """Planted bug: "Not repaired" was explained by the scenarios that were too impure."""
+    found = result("decoders").model_copy(update={"chosen": [None, None], "compared": [], "impure": (2,)})
+    assert found.sentences[-1].startswith("No weight of the scenarios kept")
