@@ -51,7 +51,7 @@ def test_every_step_is_that_of_the_command_line(tmp_path: Path, query: Path) -> 
     api, line = tmp_path / "api", tmp_path / "line"
     repair = trex.repair(query, out=api, data=tmp_path, set={"identify.noise": "printed"}, progress=False)
     assert repair.results.distill is None and repair.query.identify.noise == "printed"
-    with pytest.raises(trex.RunError, match="run: trex repair label"):
+    with pytest.raises(trex.RunError, match="run: trex repair distill"):
         repair.correct()
     assert repair.identify() == repair.results.identify
     assert repair.distill().mistakes == repair.results.identify.kept
@@ -103,6 +103,10 @@ def test_a_committee_can_be_replaced_by_a_file_of_votes(tmp_path: Path, query: P
             repair.label(**given)
     assert tree(tmp_path / "r") == before
     assert repair.label(votes=votes).who == "one annotator"
+    for words in (["distill"], ["label"], ["label", "--votes", str(votes)]):
+        said = command("repair", words[0], str(tmp_path / "r"), "--data", str(tmp_path), *words[1:]).stdout
+        (advised, *others) = re.findall("(?:next|then|vote): trex repair .*", said)
+        assert all(f"{tmp_path / 'r'} --data {tmp_path}" in each for each in (advised, *others))
 
 
 @pytest.mark.parametrize(
