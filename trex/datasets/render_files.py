@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from trex.datasets.clevr_files import check_plain
 from trex.foundation.errors import InputError
 from trex.foundation.files import read_text
 from trex.foundation.json_fields import listed, mapping, short, text, whole
+from trex.foundation.parse import parse_json
 from trex.query.shape_cards import read_card, shipped_names
 from trex.render.ahead import drawers, drawn_ahead
 from trex.render.blender.blender_renderer import BlenderRenderer, default_processes
@@ -190,8 +192,8 @@ def _make_folder(out: Path, names: Sequence[str]) -> None:
 def _is_scene(path: Path) -> bool:
     """Whether a file is one of `_write_scene`, which lies beside each picture."""
     try:
-        scene_from_dict(json.loads(read_text(path)))
-    except (InputError, ValueError):
+        scene_from_dict(parse_json(read_text(path), str(path)))
+    except InputError:
         return False
     return True
 

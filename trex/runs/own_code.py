@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from trex.foundation.errors import InputError, RunError
 from trex.foundation.extensions import LIVE, is_code, is_given
+from trex.foundation.parse import parse_json
 from trex.inference.targets.kind import TargetKind
 from trex.query.schema import Query
 from trex.runs.trust import check_made_here
@@ -35,7 +35,7 @@ def load_target(path: Path, text: str) -> None:
     """
     found: object = None
     with suppress(ValueError):
-        found = json.loads(text)
+        found = parse_json(text, str(path))
     data = found.get("query") if isinstance(found, dict) else None
     target = data.get("target") if isinstance(data, dict) else None
     kind = target.get("kind") if isinstance(target, dict) else None

@@ -132,16 +132,19 @@ def test_a_place_that_is_a_file_is_refused_before_anything_is_rendered(
 
 
 @pytest.mark.parametrize("form", ["png", "blend"])
-@pytest.mark.parametrize("theirs", ["a.png", "a.json", "a.mask.png", "a.blend"])
+@pytest.mark.parametrize(
+    ("theirs", "text"),
+    [*((f"a{end}", "{}") for end in (".png", ".json", ".mask.png", ".blend")), ("a.json", "[" * 100_000)],
+)
 def test_files_of_others_are_not_replaced_and_its_own_are(
-    form: str, theirs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, theirs: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted bug: `trex render scenes CLEVR_scenes.json --out images` replaced CLEVR's own pictures."""
     monkeypatch.setattr(render_files, "BlenderRenderer", NoBlender)
     call = ("render", "scenes", scenes_file(tmp_path, "a.png"), "--format", form, "--out", tmp_path)
-    (tmp_path / theirs).write_text("{}")
+    (tmp_path / theirs).write_text(text)
     refused(trex(*call), f"{tmp_path / theirs} was not written by this command", "--out")
-    assert (tmp_path / theirs).read_text() == "{}"
+    assert (tmp_path / theirs).read_text() == text
     (tmp_path / theirs).unlink()
     trex_done(*call)
     trex_done(*call)

@@ -427,6 +427,7 @@ DAMAGED_MANIFESTS: dict[str, Callable[[bytes], bytes | None]] = {
     "a key": lambda text: text.replace(b'"labels"', b'"lapels"', 1),
     "a shape": lambda text: text.replace(b'"name": "cube"', b'"name": "cuba"', 1),
     "no run": lambda text: b"{}",
+    "nested": lambda text: b"[" * 100_000,
 }
 
 
