@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
