@@ -121,5 +121,8 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_rendered(
 def test_a_correction_on_another_device_is_another_correction(repaired: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(repaired, tmp_path / "r"))
     other = query(**{**SMALL, "correct": {"most": 1, "device": "auto"}})
+    with pytest.raises(InputError, match=r"in correct\.device.* or delete it to take the command's"):
+        opened(copy, other)
+    (copy / "repair.toml").unlink()
     with opened(copy, other) as folder:
         assert folder.is_done("label") and not folder.is_done("correct")
