@@ -109,7 +109,7 @@ def percent(value: float) -> str:
     if 0 < value < 0.0001:
         return "< 0.01%"
     if value >= 0.01:
-        return f"{value:.1%}"
+        return f"{value:.1%}".replace("100.0", "100")
     return f"{value * 100:.2g}%"
 
 

@@ -466,10 +466,10 @@ class CorrectResult(Found):
         )
 
     def _of_scenes(self, before: Tuned) -> Iterator[str]:
-        halved = self.halved()
+        halved, seeds = self.halved(), counted(len(self.chosen), "seed")
         yield (
             f"Of {counted(len(self.corrected), 'scenario')}, at most half as often misread at the deciding preset as "
-            f"before and as by {self.rules.names[ZERO]}, in every one of {counted(len(self.chosen), 'seed')}, "
+            f"before and as by {self.rules.names[ZERO]}, with {'each of ' if len(self.chosen) > 1 else ''}{seeds}, "
             "intervals clear of no change: "
             + (
                 f"{len(halved)} ({'group' if len(halved) == 1 else 'groups'} {', '.join(map(str, halved))})."
@@ -511,10 +511,11 @@ class CorrectResult(Found):
             seeds = counted(len(self.chosen), "seed")
             yield f"in {unchosen} of {seeds} no weight of the scenarios kept {self.rules.kept}"
         if missed:
-            tests = [
-                f"{names[each.test]} against {names[each.against]} ({each.difference})" for each in missed
-            ]
-            yield f"no clear gain in every tuned seed on {'; '.join(tests)}"
+            first, further = missed[0], counted(len(missed) - 1, "further comparison")
+            yield (
+                f"no clear gain in every tuned seed on {names[first.test]} against {names[first.against]} "
+                f"({first.difference})" + (f", nor in {further}" if len(missed) > 1 else "")
+            )
         if self.is_costly and self.lost:
             against, test = self.rules.cost
             words = self.claim(against, test).difference

@@ -140,6 +140,15 @@ def test_what_is_not_claimed_has_its_reason(domain: Domain) -> None:
         assert not found.is_repaired and last.startswith("Not claimed to be repaired") and reason in last
         assert ("although every tuned seed gains clearly" in last) is gains
         assert ("no clear gain" in last) is not gains
+    missed = [each for each in found.claims(RULES[domain].claimed) if not each.is_better_where_chosen]
+    first = RULES[domain].names[missed[0].test], RULES[domain].names[missed[0].against]
+    assert last.count("against") == 1 and "on {} against {} (".format(*first) in last
+    assert last.endswith(f"), nor in {len(missed) - 1} further comparisons.")
+
+
+@pytest.mark.parametrize(("seeds", "words"), [(1, "with 1 seed, "), (2, "with each of 2 seeds, ")])
+def test_the_halved_scenarios_name_the_seeds(seeds: int, words: str) -> None:
+    assert words in result("scenes", 100, seeds=seeds).sentences[0]
 
 
 def test_a_proof_that_speaks_against_it_takes_the_claim_back() -> None:
