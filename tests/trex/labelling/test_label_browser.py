@@ -48,11 +48,24 @@ def fits(browser: Chrome) -> None:
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def starts(browser: Chrome) -> None:
+    """The pseudonym is typed as it is, also on a phone, and the button stands apart from it."""
+    metrics = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    field, button = browser.find_element(By.ID, "annotator"), browser.find_element(By.CSS_SELECTOR, "form button")
+    assert field.get_attribute("autocapitalize") == "none" and field.get_attribute("spellcheck") == "false"
+    first, second = field.rect, button.rect
+    across = second["x"] - first["x"] - first["width"]
+    assert max(across, second["y"] - first["y"] - first["height"]) >= 6
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.process
 def test_people_label_by_keyboard_alone(folder: Path) -> None:
     with polled(folder) as site, chromium() as browser:
         open_page(browser, site.url.replace("//", f"//trex:{TOKEN}@"))
         said(browser, "Pseudonym")
+        starts(browser)
         assert TOKEN not in browser.execute_script("return location.href + document.referrer")
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
@@ -112,6 +125,7 @@ def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, t
             "Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
         )
         open_page(browser, page.as_uri())
+        starts(browser)
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
         fits(browser)
