@@ -100,12 +100,11 @@ def report(options: FolderOptions, session: Session) -> Printed:
 
 
 def _repair(place: Path, session: Session, data: Path | None = None, processes: int | None = None) -> Repair:
-    from trex.commands.results.repair import Repair
+    from trex.commands.results.repair import Repair, saying
 
     @contextmanager
     def shown(place: Path) -> Iterator[Progress]:
-        session.begin(place)
-        yield session.display.show
+        yield saying(lambda: session.begin(place), session.display.show)
 
     return Repair(place, data, processes, shown)
 

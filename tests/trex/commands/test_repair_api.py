@@ -174,6 +174,41 @@ def test_each_kind_of_repair_refuses_what_belongs_to_the_other(tmp_path: Path) -
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("step", ["identify", "distill", "pictures", "label", "correct", "prove"])
+def test_a_repair_opened_in_python_names_keywords(tmp_path: Path, step: str) -> None:
+    """Planted bug: `open_repair(PATH, data=DATA).distill()` spoke of --data."""
+    with opened(tmp_path / "r") as folder:
+        for done in ("identify", "distill", "pictures", "label", "correct"):
+            folder.begin(done)
+            folder.finish(done)
+    repair = trex.open_repair(tmp_path / "r", data=tmp_path, progress=False)
+    keywords = {"prove": {"queries": ["demo"]}}.get(step, {})
+    with pytest.raises(trex.InputError, match="a repair on rendered scenes .*data") as refused:
+        getattr(repair, step)(**keywords)
+    assert "--data" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "lacking"),
+    [
+        ("distill", "identify"),
+        ("label", "identify"),
+        ("correct", "identify"),
+        ("prove --query demo", "identify"),
+    ],
+)
+def test_a_missing_step_is_told_before_data_are_loaded_and_where_a_step_writes(
+    tmp_path: Path, words: str, lacking: str
+) -> None:
+    """Planted bug: `trex repair correct` read the data set first, and said that it writes."""
+    opened(tmp_path / "r").close()
+    step, *options = words.split()
+    data = [] if step == "prove" else ["--data", str(tmp_path)]  # which a repair on scenes refuses, too
+    refused = command("repair", step, str(tmp_path / "r"), *options, *data)
+    assert refused.exit_code == 2 and refused.stderr.startswith("error: "), refused.stderr
+    assert f"step '{lacking}'" in refused.stderr
+
+
 def test_votes_on_rendered_scenes_and_a_proof_of_nothing_are_refused_with_what_to_type(
     tmp_path: Path,
 ) -> None:

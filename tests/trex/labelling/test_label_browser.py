@@ -52,7 +52,10 @@ def starts(browser: Chrome) -> None:
     """The pseudonym is typed as it is, also on a phone, and the button stands apart from it."""
     metrics = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    field, button = browser.find_element(By.ID, "annotator"), browser.find_element(By.CSS_SELECTOR, "form button")
+    field, button = (
+        browser.find_element(By.ID, "annotator"),
+        browser.find_element(By.CSS_SELECTOR, "form button"),
+    )
     assert field.get_attribute("autocapitalize") == "none" and field.get_attribute("spellcheck") == "false"
     first, second = field.rect, button.rect
     across = second["x"] - first["x"] - first["width"]

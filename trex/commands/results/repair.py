@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar, cast
 
+from trex.commands.parameters import in_keywords
 from trex.commands.verb import with_options
 from trex.foundation.errors import InputError, TrexError
 from trex.foundation.files import from_here, path_of, read_text
@@ -20,8 +22,9 @@ from trex.repair.correct import correct_and_measure
 from trex.repair.domain import Voters
 from trex.repair.files import Found, Sources
 from trex.repair.folder import RepairFolder, create
+from trex.repair.folder import Step as StepName
 from trex.repair.folder import open_repair as open_folder
-from trex.repair.options import ProofOptions, VoteOptions
+from trex.repair.options import ProofOptions, StepOptions, VoteOptions
 from trex.repair.report import PAGE, Results, read_results, write_report
 from trex.repair.results import CorrectResult, DistillResult
 from trex.repair.settings import (
@@ -105,12 +108,12 @@ class Repair:
 
     def distill(self) -> DistillResult:
         """Cluster the mistakes."""
-        self._carry_out(distill)
+        self._carry_out(distill, _after("identify"))
         return _found(self.results.distill)
 
     def pictures(self) -> Path:
         """The folder of the pictures to vote on, drawn if they are not there."""
-        self._carry_out(lambda folder, loaded, progress: draw(folder, loaded))
+        self._carry_out(lambda folder, loaded, progress: draw(folder, loaded), _after("distill"))
         with open_folder(self.path) as folder:
             return folder.require("pictures")
 
@@ -127,12 +130,12 @@ class Repair:
         votes : VoteOptions
             The keywords of `label`. Example: VoteOptions(voters="committee").
         """
-        self._carry_out(_label_step(votes))
+        self._carry_out(_label_step(votes), partial(_check_votes, votes))
         return _found(self.results.label)
 
     def correct(self) -> CorrectResult:
         """Fine-tune the model with every control, and judge all of it; of digit models, measure novelty too."""
-        self._carry_out(correct_and_measure)
+        self._carry_out(correct_and_measure, _after("label"))
         return _found(self.results.correct)
 
     @with_options(ProofOptions)
@@ -162,6 +165,7 @@ class Repair:
                     f"{self.path} is no repair on rendered scenes; only those are proved by a new search"
                 )
             folder = cast(RepairFolder[SceneQuery], opened)
+            folder.require("correct")
             with self.shown(self.path) as progress:
                 prepared(opened, self.data, self.processes)
                 if options.dataset is not None:
@@ -180,13 +184,16 @@ class Repair:
         with open_folder(self.path) as folder:
             return write_report(folder)
 
-    def _carry_out(self, step: Step) -> None:
-        with (
-            open_folder(self.path) as folder,
-            self.shown(self.path) as progress,
-            prepared(folder, self.data, self.processes)[1]() as loaded,
-        ):
-            step(folder, loaded, progress)
+    def _carry_out(self, step: Step, check: Callable[[Folder], object] | None = None) -> None:
+        """A step, after a check that comes before data are loaded."""
+        with open_folder(self.path) as folder:
+            if check is not None:
+                check(folder)
+            with (
+                self.shown(self.path) as progress,
+                prepared(folder, self.data, self.processes)[1]() as loaded,
+            ):
+                step(folder, loaded, progress)
 
 
 def open_repair(
@@ -226,15 +233,47 @@ def begun(repair: Repair, query: str, overrides: Sequence[str]) -> Repair:
 
 
 def display_of(progress: bool) -> ShowProgress:
-    """The display of a step, which says first where it writes; nothing without `progress`."""
+    """The display of a step in Python, whose errors name keywords; it shows nothing without `progress`."""
 
     @contextmanager
     def shown(place: Path) -> Iterator[Progress]:
-        with display_if(progress) as display:
-            display.say(f"writing to {place}")
-            yield display.show
+        with in_keywords(StepOptions), display_if(progress) as display:
+            yield saying(lambda: display.say(f"writing to {place}"), display.show)
 
     return shown
+
+
+def saying(begin: Callable[[], None], show: Progress) -> Progress:
+    """A step's progress, which says first where it writes: what fails before has written nothing.
+
+    Parameters
+    ----------
+    begin : function
+        Says it. Example: lambda: print("writing to runs/repair/mnist").
+    show : Progress
+        Shows the progress. Example: silent.
+    """
+    begin_once = cache(begin)
+
+    def progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
+        begin_once()
+        show(step, done, total, *facts)
+
+    return progress
+
+
+def _after(before: StepName) -> Callable[[Folder], Path]:
+    return lambda folder: folder.require(before)
+
+
+def _check_votes(votes: VoteOptions, folder: Folder) -> None:
+    has_votes = votes.voters is not None or bool(votes.votes)
+    if not isinstance(folder.query, SceneQuery):
+        if not has_votes:
+            raise InputError('give either voters, "committee" or "people", or votes, CSV files')
+    elif has_votes or votes.without:
+        raise of_known_truth(folder)
+    folder.require("distill")
 
 
 def _label_step(votes: VoteOptions) -> Step:
@@ -243,11 +282,7 @@ def _label_step(votes: VoteOptions) -> Step:
 
     def run(folder: Folder, loaded: object, progress: Progress) -> None:
         if isinstance(folder.query, SceneQuery):
-            if voters is not None or texts or without:
-                raise of_known_truth(folder)
             return label(folder, loaded, progress)
-        if voters is None and not texts:
-            raise InputError('give either voters, "committee" or "people", or votes, CSV files')
         if voters == PEOPLE:
             draw(folder, loaded)
             texts[folder.path / VOTES] = votes_csv(read_tally(folder.path, read_shown(folder)))
