@@ -183,7 +183,7 @@ def test_a_repair_opened_in_python_names_keywords(tmp_path: Path, step: str) -> 
             folder.finish(done)
     repair = trex.open_repair(tmp_path / "r", data=tmp_path, progress=False)
     keywords = {"prove": {"queries": ["demo"]}}.get(step, {})
-    with pytest.raises(trex.InputError, match="a repair on rendered scenes .*data") as refused:
+    with pytest.raises(trex.InputError, match=r"a repair on rendered scenes .*data") as refused:
         getattr(repair, step)(**keywords)
     assert "--data" not in str(refused.value)
 
