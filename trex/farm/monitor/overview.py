@@ -97,8 +97,9 @@ def _row(runs: Path, entry: Entry) -> Row:
         return Row(entry, "", None, "", None, has_report=False)
     status = read_run_status(path)
     ending, best = ending_of(path)
-    if best is None and status is not None and status.search.phase in PHASES:  # an audit has none
-        best = status.search.best
+    search = None if status is None else status.search
+    if best is None and search is not None and search.phase in PHASES and search.renders:  # an audit has none
+        best = search.best
     return Row(entry, settings_of(runs, entry), status, ending, best, (path / REPORT).is_file())
 
 

@@ -112,7 +112,7 @@ def cells(row: Row, now: float) -> tuple[str, ...]:
         where(row),
         "" if row.best is None else f"{row.best:.3f}",
         whole_percent(search.accepted / search.steps) if search and search.steps else "",
-        _found(search) if search and search.phase in PHASES else "",
+        _found(search) if search and search.phase in PHASES and search.renders else "",
         "" if current is None else f"{current.renders_per_s:.2f}",
         "" if current is None else f"{current.workers}",
         "" if current is None or current.left_s is None else span(current.left_s),
@@ -125,9 +125,12 @@ def _found(search: Status) -> str:
 
 def where(row: Row) -> str:
     """The entry's outcome or progress."""
-    search = row.status.search if row.status else None
-    so_far = f"{PHASES.get(search.phase, search.phase)} {search.done}/{search.total}" if search else ""
-    return row.ending or row.entry.why or so_far
+    if row.ending or row.entry.why or row.status is None or row.entry.state == "done":
+        return row.ending or row.entry.why
+    search = row.status.search
+    return (
+        f"{PHASES.get(search.phase, search.phase)}{f' {search.done}/{search.total}' if search.total else ''}"
+    )
 
 
 def _farm(farm: FarmStatus) -> Text:

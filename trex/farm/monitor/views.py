@@ -83,9 +83,7 @@ def shelf_page(runs: Path, items: Sequence[Item], number: int) -> str | None:
         }
         for item in shown
     ]
-    return page(
-        "serve_all.html", {"rows": rows, "total": len(items) or "nothing", "number": number, "pages": pages}
-    )
+    return page("serve_all.html", {"rows": rows, "total": len(items), "number": number, "pages": pages})
 
 
 def live_json(snapshot: Overview) -> str:

@@ -77,6 +77,7 @@ def test_the_queue_and_a_run(site: Site, runs: Path) -> None:
     report = site.get(f"/runs/{folder_of(runs, 'done')}/report")
     assert report.status == 200 and "sandbox" in report.headers["content-security-policy"]
     assert "queued" not in site.get("/?state=failed").text.split("<tbody>")[-1]
+    assert site.get(f"/runs/{folder_of(runs, 'failed')}").text.count("alert(1)") == 1  # why it failed
 
 
 def test_pages_of_a_long_queue(tmp_path: Path) -> None:
@@ -354,6 +355,7 @@ def test_a_mistake_of_ours_tells_the_visitor_nothing_and_the_operator_one_line(
 def test_an_empty_runs_folder(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         assert "Nothing was queued yet" in site.get("/").text
+        assert site.get("/all").text.lower().count("nothing") == 1
     assert list(tmp_path.iterdir()) == []
 
 

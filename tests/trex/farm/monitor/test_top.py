@@ -25,12 +25,14 @@ from trex.farm.status import (
     FARM,
     RUN_STATUS,
     FarmStatus,
+    RunStatus,
     read_farm_statuses,
     read_run_status,
     remove_farm_status,
     write_farm_status,
     write_run_status,
 )
+from trex.search.progress import Status
 
 
 def text_of(seen: Overview) -> str:
@@ -70,6 +72,24 @@ def test_what_was_told_long_ago_is_not_shown_as_new(tmp_path: Path) -> None:
     assert "2.50" in line_of(text_of(fresh), " running ")
     line = line_of(text_of(old), " running ")
     assert "2.50" not in line and "0.875" in line  # how sure it was stays true
+
+
+def test_a_run_without_a_render_has_no_figures_and_one_that_ended_is_nowhere(tmp_path: Path) -> None:
+    """Planted bug: a query that failed at once had found 0/3 with a confidence of 0.000, a done audit "probes 0/0"."""
+    now, runs = time.time(), queued(tmp_path)
+    audit, failed = queue.entries(runs)[:2]
+    nothing = Status("prior", 0, 60, 0, 0, 0, 0.0, 0, 3)
+    for entry, search in ((audit, replace(nothing, phase="probes", total=0)), (failed, nothing)):
+        (runs / entry.folder).mkdir(exist_ok=True)
+        write_run_status(runs / entry.folder, RunStatus(search, 0.0, 0, None, now))
+        queue.claim(runs, OWNER, now, 60.0)
+    running = line_of(text_of(overview(runs, now, 5)), audit.id[:10])
+    assert "probes" in running and "0/0" not in running
+    queue.finish(runs, audit.id, OWNER, now)
+    queue.fail(runs, failed.id, OWNER, now, "out of paper")
+    shown = text_of(overview(runs, now, 5))
+    assert "probes" not in line_of(shown, " done ")
+    assert "0.000" not in line_of(shown, " failed ") and "0/3" not in line_of(shown, " failed ")
 
 
 def test_of_workers_that_start_it_says_so(tmp_path: Path) -> None:
