@@ -23,13 +23,17 @@ from trex.farm.queue.entry import Entry
 from trex.farm.queue.queued_folder import QUEUED, read_queued
 from trex.farm.queue.rebuild import rebuild
 from trex.farm.status import RUN_STATUS
+from trex.farm.workers import repairs
+from trex.farm.workers.jobs import Dropped, Latest
 from trex.farm.workers.pool import LocalPool
-from trex.farm.workers.repairs import KEYS, FarmRenderer
+from trex.farm.workers.repairs import KEYS, FarmRenderer, run_repair
 from trex.farm.workers.task_board import TaskBoard
 from trex.farm.workers.tasks import FailureKind, RenderScenes, TaskFailure, TaskResult
 from trex.foundation.errors import RunError
+from trex.foundation.progress import Progress
 from trex.render.picture import Picture
 from trex.repair.scenes import bench
+from trex.repair.steps import Folder
 from trex.runs.folder import FINISHED
 from trex.scenes.prior import ScenePrior
 from trex.scenes.scene import Scene
@@ -132,6 +136,23 @@ def test_a_repair_is_queued_once_and_survives_the_queue_file(tmp_path: Path) -> 
 
 def rendering(run: Path, key: str) -> RenderScenes:
     return RenderScenes(run, 0, "fake-small", key, (ScenePrior().sample(np.random.default_rng(1)),))
+
+
+def test_a_stop_reaches_a_repair_that_tunes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: Ctrl-C and `trex queue cancel` waited until every model was tuned, which asks for no picture."""
+    entry, board, steps = added(tmp_path), TaskBoard(), []
+    board.open(entry.id, 0)
+
+    def tuned(folder: Folder, loaded: object, progress: Progress) -> None:
+        for step in range(3):
+            progress("steps of this model", step, 3)
+            steps.append(step)
+            board.end(entry.id, Dropped())
+
+    monkeypatch.setattr(repairs, "identify", tuned)
+    with pytest.raises(Dropped):
+        run_repair(board, entry.id, tmp_path / "runs" / entry.folder, 1, Latest())
+    assert steps == [0]
 
 
 def test_a_worker_that_renders_otherwise_is_refused_and_a_damaged_picture_is_named(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def run_audit(board: TaskBoard, job: str, run: Path, watcher: Watcher) -> None:
     crew = FarmCrew(board, job, run)
 
     def progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
+        board.check(job)  # what this process does itself asks for no task
         watcher.update(Status(step, done, total or 0, crew.renders, 0, 0, 0.0, 0, 0))
 
     perform(options, progress, work=work, crew=crew)

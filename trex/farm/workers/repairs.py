@@ -91,6 +91,7 @@ def run_repair(board: TaskBoard, job: str, run: Path, workers: int, watcher: Wat
         return renderers[-1]
 
     def progress(step: str, done: int, total: int | None, /, *facts: str) -> None:
+        board.check(job)  # what this process does itself asks for no task
         renders = sum(each.rendered for each in renderers)
         watcher.update(Status(step, done, total or 0, renders, 0, 0, 0.0, 0, 0))
 

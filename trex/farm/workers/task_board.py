@@ -69,10 +69,15 @@ class TaskBoard:
         with self._changed:
             search = self._jobs[job]
             self._changed.wait_for(lambda: search.results or search.end)
-            if search.end is not None:
-                raise search.end
+            self.check(job)
             results, search.results = search.results, []
             return results
+
+    def check(self, job: str) -> None:
+        """Raise the error that ended the job, if it has ended."""
+        with self._changed:
+            if (end := self._jobs[job].end) is not None:
+                raise end
 
     def in_order(self, job: str, works: Sequence[AuditUnit | RenderScenes]) -> Iterator[TaskResult]:
         """The results of numbered tasks in their order; they may arrive late, twice and in any order.
@@ -133,7 +138,7 @@ class TaskBoard:
                 self._changed.notify_all()
 
     def end(self, job: str, error: Exception) -> None:
-        """End the job's search with this error at its next wait; results of its remaining tasks are ignored."""
+        """End the job's search with this error at its next wait or check; its remaining results are ignored."""
         with self._changed:
             search = self._jobs.get(job)
             if search is not None and search.end is None:
