@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -149,6 +150,7 @@ def test_a_stop_reaches_a_repair_that_tunes(tmp_path: Path, monkeypatch: pytest.
             steps.append(step)
             board.end(entry.id, Dropped())
 
+    monkeypatch.setattr(repairs, "open_scenes", lambda *given, **settings: nullcontext())
     monkeypatch.setattr(repairs, "identify", tuned)
     with pytest.raises(Dropped):
         run_repair(board, entry.id, tmp_path / "runs" / entry.folder, 1, Latest())
