@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.planted.claims import Claim, anywhere, claim_of
 from benchmarks.planted.entrants.looking import look
 from benchmarks.planted.referee import Referee
+from benchmarks.planted.score import PRECISE
 from benchmarks.planted.world import OF_OBJECT, OF_SCENE, Known, Table
 from trex.families.pattern import Pattern
 from trex.inference.statistics.proportion import clopper_pearson
@@ -66,16 +67,20 @@ def arms_of(referee: Referee) -> Arms:
 
 
 def claimed(arms: Arms, candidates: list[Arm], most: int = 8) -> tuple[Claim, ...]:
-    """The arms that fail most surely, the larger ones first, none that another one's failures explain."""
+    """The arms that fail surely, none that another one's failures explain.
+
+    Those that seem as precise as the score asks come first, as more renders make broader ones sure, too; then those
+    with more failures.
+    """
     sure = []
     for arm in candidates:
         hits, n = arms.seen(arm)
         low = clopper_pearson(hits, n, 0.99).low if n else 0.0
         if low >= SURE and hits / n > 1.5 * arms.base:
-            sure.append((hits, arm))
+            sure.append((hits / n < PRECISE, -hits, len(arm), arm))
     left = {at for at, failed in arms.failed.items() if failed}
     found = list[Claim]()
-    for _, arm in sorted(sure, key=lambda each: (-each[0], len(each[1]), each[1])):
+    for *_, arm in sorted(sure):
         mine = left & {int(k) for k in arms.members(arm)}
         if len(mine) >= 3 and len(found) < most:
             left -= mine

@@ -1,7 +1,8 @@
 """A grid over an object's attributes, the camera and the key light, in the manner of 3DB (2021).
 
 Each render puts one object and the heights at the next cell of the grid; the rest of the scene is a prior draw.
-Values, and pairs of values, under which the target fails in most scenes are claims.
+Values, and pairs of values, under which the target surely fails in most scenes are claims: those that seem as precise
+as the score asks first, then shorter ones, and none that a claim holds or that holds one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from benchmarks.planted.claims import KEYED, Claim, claim_of
 from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.looking import look
 from benchmarks.planted.referee import Referee
+from benchmarks.planted.score import PRECISE
 from trex.families.pattern import Pattern
 from trex.inference.statistics.proportion import clopper_pearson
 from trex.scenes.conditions import Condition
@@ -70,10 +72,14 @@ def _claims(seen: list[tuple[Cell, bool]]) -> tuple[Claim, ...]:
             for chosen in combinations(keys, n):
                 hits, of = tried.get(chosen, (0, 0))
                 tried[chosen] = (hits + failed, of + 1)
+    sure = [
+        (hits / of < PRECISE, len(chosen), -hits, chosen)
+        for chosen, (hits, of) in tried.items()
+        if clopper_pearson(hits, of, 0.999).low >= SURE
+    ]
     found: list[Cell] = []
-    for chosen, (hits, of) in sorted(tried.items(), key=lambda each: (len(each[0]), -each[1][0], each[0])):
-        is_new = not any(set(wider) <= set(chosen) for wider in found)
-        if is_new and clopper_pearson(hits, of, 0.999).low >= SURE:
+    for *_, chosen in sorted(sure):
+        if not any(set(other) <= set(chosen) or set(chosen) <= set(other) for other in found):
             found.append(chosen)
     conditions = [[_condition(key) for key in chosen] for chosen in found]
     return tuple(claim_of(each, Pattern.of(each).words) for each in conditions)

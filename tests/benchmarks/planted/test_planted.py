@@ -17,7 +17,8 @@ from benchmarks.planted import run
 from benchmarks.planted.answerer import Answerer
 from benchmarks.planted.claims import Claim, Part, Slice, claim_of
 from benchmarks.planted.entrants import beam as beam_module
-from benchmarks.planted.entrants.arms import arms_of
+from benchmarks.planted.entrants import grid as grid_module
+from benchmarks.planted.entrants.arms import CONDITIONS, arms_of, claimed
 from benchmarks.planted.entrants.entry import Hint, Result
 from benchmarks.planted.entrants.looking import labelled
 from benchmarks.planted.entrants.slices import slices
@@ -336,6 +337,31 @@ def test_the_beam_ends_when_no_draw_is_left(cache: Path) -> None:
     ):
         beam_module.beam(referee, 0, ())
     assert referee.renders == 20
+
+
+def test_more_renders_do_not_hide_a_precise_claim_behind_a_broad_one(cache: Path) -> None:
+    """Planted bug: with 10,000 renders "a cylinder" surely failed in more than half, and no metal one was named."""
+    arms = arms_of(Referee(Answerer(TARGET), 500, Stream(cache, "measure", 0)))
+    cylinder, metal = (
+        next(k for k, condition in enumerate(CONDITIONS) if condition.key == key) for key in CYLINDERS.keys
+    )
+    pair: tuple[int, ...] = tuple(sorted((cylinder, metal)))
+    arms.failed = dict.fromkeys(range(len(arms.known)), False) | dict.fromkeys(
+        map(int, arms.members(pair)), True
+    )
+    assert [arms.seen((k,))[0] / arms.seen((k,))[1] > 0.5 for k in pair] == [True, True]
+    first, *_ = claimed(arms, [(cylinder,), (metal,), pair])
+    assert {key for part in first.parts for key, _ in part.literals} == set(CYLINDERS.keys)
+    rng = np.random.default_rng(0)
+    cells = [
+        (f"shape {rng.choice(['cube', 'cylinder'])}", f"color {rng.choice(['red', 'blue'])}")
+        for _ in range(4000)
+    ]
+    seen = [
+        (keys, "shape cylinder" in keys and ("color red" in keys or rng.random() < 0.2)) for keys in cells
+    ]
+    (told,) = grid_module._claims(seen)
+    assert {key for part in told.parts for key, _ in part.literals} == {"shape cylinder", "color red"}
 
 
 def test_an_entrant_that_finds_nothing_may_still_find_something() -> None:
