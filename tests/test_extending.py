@@ -84,6 +84,9 @@ def world_is_searched(place: Path) -> None:
     code, _, errors = trex(place, "find", query, "--out", place / "run")
     assert code == "0", errors
     code, _, errors = trex(place, "report", place / "run")
+    assert code == "2"
+    assert f"run: trex resume {place / 'run'};" in errors
+    code, _, errors = trex(place, "resume", place / "run")
     assert code == "0", errors
     assert "Is the dot far out?" in (place / "run" / "report.html").read_text()
 

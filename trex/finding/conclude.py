@@ -13,7 +13,7 @@ from trex.explain.stored import read_explanations
 from trex.explain.traces import read_traces
 from trex.families.family import Family
 from trex.foundation.errors import InputError, RunError
-from trex.foundation.extensions import is_code
+from trex.foundation.extensions import LIVE
 from trex.foundation.words import quoted
 from trex.report.context import model_words
 from trex.report.first_screen import FirstScreen, first_screen
@@ -95,7 +95,7 @@ def conclude_run(
     if is_poorer and out is None:
         name = folder.manifest.world.name
         again = f"trex.open_run({str(folder.path)!r}, world=...).report()"
-        remedy = f"run: trex resume {quoted(folder.path)}" if is_code(name) else f"in Python: {again}"
+        remedy = f"in Python: {again}" if name.startswith(LIVE) else f"run: trex resume {quoted(folder.path)}"
         raise RunError(
             f"{folder.path / REPORT} was written with the code of {name}, which is not loaded; written again, it would "
             f"lose the true answers and when the model fails. To write it with the code, {remedy}; elsewhere without "

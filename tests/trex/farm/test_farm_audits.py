@@ -198,7 +198,7 @@ def test_a_model_that_answers_otherwise_ends_it_with_the_reason(
     )
     assert work(tmp_path, LocalPool(new_worker(tmp_path))).failed == 1
     why = queue.entry(tmp_path / "runs", entry.id).why
-    assert "no worker can run it" in why and "other settings (seed)" in why
+    assert "no worker can run it" in why and "other settings (--seed)" in why
 
 
 @pytest.mark.parametrize(

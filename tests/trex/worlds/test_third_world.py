@@ -89,7 +89,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(done: Outcome, tmp_path: Path) -
 @pytest.mark.slow
 def test_every_command_takes_it_or_says_why_not(done: Outcome, tmp_path: Path) -> None:
     run, query = done.folder, write_query(tmp_path, QUERY)
-    assert trex("report", run).exit_code == 0
+    refused = trex("report", run)
+    assert refused.exit_code == 2 and f"run: trex resume {run};" in refused.stderr
+    assert trex("resume", run).exit_code == 0
     assert trex("check", query).exit_code == 0
     netcdf = trex("report", run, "--format", "netcdf", "--out", tmp_path / "draws.nc")
     assert netcdf.exit_code == 0, netcdf.output
