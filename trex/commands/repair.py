@@ -117,8 +117,8 @@ def _found(repair: Repair, step: str) -> Printed:
     if step == "correct" and results.novelty is not None:
         found = [results.novelty, *found]
         document["novelty"] = results.novelty.model_dump()
-    place = quoted(repair.path) if NEXT[step] == "report" else _given(repair)
-    return Printed(document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {place}"]))
+    repaired = quoted(repair.path) if NEXT[step] == "report" else _given(repair)
+    return Printed(document, "\n".join([*map(str, found), f"next: trex repair {NEXT[step]} {repaired}"]))
 
 
 def _given(repair: Repair) -> str:

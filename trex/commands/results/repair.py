@@ -249,7 +249,7 @@ def saying(begin: Callable[[], None], show: Progress) -> Progress:
     Parameters
     ----------
     begin : function
-        Says it. Example: lambda: print("writing to runs/repair/mnist").
+        Says it. Example: lambda: log.info("begun").
     show : Progress
         Shows the progress. Example: silent.
     """
