@@ -103,13 +103,18 @@ def quoted(argument: object) -> str:
 
 
 def percent(value: float) -> str:
-    """A share in percent: 0.1234 gives "12.3%"; two digits below 1%, just "< 0.01%" below that, and "0%", "100%"."""
+    """A share in percent: 0.1234 gives "12.3%"; two digits below 1%, just "< 0.01%" below that, and "0%", "100%".
+
+    Only what is 1 is "100%": from 99.95% on there are two decimals, and at most "99.99%".
+    """
     if value in (0, 1):
         return whole_percent(value)
     if 0 < value < 0.0001:
         return "< 0.01%"
+    if 0.9995 <= value < 1:
+        return f"{min(value, 0.9999):.2%}"
     if value >= 0.01:
-        return f"{value:.1%}".replace("100.0", "100")
+        return f"{value:.1%}"
     return f"{value * 100:.2g}%"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tests.worlds.repair_toy import toy
 from trex.inference.repair.votes import NONE
 from trex.labelling.pages import write_page
 from trex.labelling.poll import order_of
+from trex.labelling.survey import Shown
 from trex.labelling.votes import read_tally
 from trex.repair.votes_file import parse_votes
 
@@ -27,6 +30,15 @@ WIDE = "return document.documentElement.scrollWidth <= innerWidth"
 def press(browser: Chrome, *keys: str) -> None:
     """These keys, to whatever has the focus."""
     ActionChains(browser).send_keys(*keys).perform()
+
+
+@contextmanager
+def exported(page: Path, shown: Shown) -> Iterator[Chrome]:
+    """A browser at this page, written now, which Ada is about to enter."""
+    write_page(page, shown)
+    with chromium() as browser:
+        open_page(browser, page.as_uri())
+        yield browser
 
 
 def said(browser: Chrome, words: str) -> None:
@@ -100,9 +112,7 @@ def test_people_label_by_keyboard_alone(folder: Path) -> None:
 def test_answers_in_two_tabs_of_an_exported_page_are_all_kept(folder: Path, tmp_path: Path) -> None:
     """Planted bug: an answer in the first tab wrote over those of the second."""
     page = tmp_path / "page.html"
-    write_page(page, shown_of(folder))
-    with chromium() as browser:
-        open_page(browser, page.as_uri())
+    with exported(page, shown_of(folder)) as browser:
         press(browser, "Ada", Keys.ENTER, "0")
         said(browser, "Picture 2 of 23")
         first = browser.current_window_handle
@@ -121,13 +131,11 @@ def test_answers_in_two_tabs_of_an_exported_page_are_all_kept(folder: Path, tmp_
 
 @pytest.mark.process
 def test_an_exported_page_is_answered_by_keyboard_and_downloaded(folder: Path, tmp_path: Path) -> None:
-    shown, page = shown_of(folder), tmp_path / "page.html"
-    write_page(page, shown)
-    with chromium() as browser:
+    shown = shown_of(folder)
+    with exported(tmp_path / "page.html", shown) as browser:
         browser.execute_cdp_cmd(
             "Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
         )
-        open_page(browser, page.as_uri())
         starts(browser)
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")

@@ -22,11 +22,11 @@ from reproduce.datasets.signs import GROUPS, NAMES
 from tests.serving.browser import chromium, console, open_page
 from tests.serving.labelling import BEARER, TOKEN, Annotator, WithForms, shown_of
 from tests.serving.served import Site, answering
-from tests.trex.labelling.test_label_browser import fits, press, said
+from tests.trex.labelling.test_label_browser import exported, fits, press, said
 from tests.worlds.repair_toy import toy, toy_folder, toy_query
 from trex.foundation.progress import silent
 from trex.labelling.label_app import make_label_app
-from trex.labelling.pages import export_page, write_page
+from trex.labelling.pages import export_page
 from trex.labelling.poll import Poll
 from trex.labelling.polls import read_shown
 from trex.labelling.survey import Shown, class_choices
@@ -170,10 +170,7 @@ def test_signs_are_labelled_by_two_keys(folder: Path) -> None:
 
 @pytest.mark.process
 def test_the_exported_page_takes_the_same_keys(folder: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    write_page(page, signs_of(folder))
-    with chromium() as browser:
-        open_page(browser, page.as_uri())
+    with exported(tmp_path / "page.html", signs_of(folder)) as browser:
         press(browser, "Ada", Keys.ENTER)
         said(browser, "Picture 1 of 23")
         fits(browser)

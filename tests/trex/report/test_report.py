@@ -342,11 +342,11 @@ def test_each_scene_is_reached_by_one_choice_of_the_filter() -> None:
 
 def test_percent_keeps_what_matters() -> None:
     shown = [percent(value).replace("\u00a0", " ") for value in (0, 1, 0.9996, 0.1234, 0.00144, 0.0004, 1e-9)]
-    assert shown == ["0%", "100%", "100%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
+    assert shown == ["0%", "100%", "99.96%", "12.3%", "0.14%", "0.04%", "< 0.01%"]
     spans = [
         percent_span(*ends) for ends in ((0.0019, 0.0096), (1e-9, 0.021), (1e-9, 1e-8), (0.707, 0.99999))
     ]
-    assert spans == ["0.19–0.96%", "less than 0.01% to 2.1%", "less than 0.01%", "70.7–100%"]
+    assert spans == ["0.19–0.96%", "less than 0.01% to 2.1%", "less than 0.01%", "70.7–99.99%"]
 
 
 def test_rolling_mean_matches_the_plain_sum() -> None:
